@@ -265,7 +265,8 @@ def _verify_worth(plan: Plan, work: int) -> None:
 
 
 def _work(block: Block) -> int:
-    """About how many instructions a block runs."""
+    """About how many instructions a block runs: the longer side of a branch, and as many iterations
+    of a loop as its count says, if that is known."""
     known = {made.result: made.value for made in every(block) if isinstance(made, Constant)}
 
     def work(block: Block) -> int:

@@ -1,5 +1,5 @@
-"""Functions of whole arrays that compiled code calls, by NumPy: entries of the table, and products
-of matrices."""
+"""Functions on whole arrays that compiled code calls, computed by NumPy: entries of the table, and
+products of matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..ir.types import I64, ArrayType, Type, dimensions, dtype_of, element_of
 from .step_back import StepBack
 
 WRITABLE = 0x200  # of Python's C interface: memory that may be written
-CALL = 300  # instructions, as many as a call takes at least
+CALL = 300  # instructions that a call takes at least
 SAFE = 2.0**62  # ints up to here are right, also where floats have rounded them
 _memory = ctypes.pythonapi.PyMemoryView_FromMemory
 _memory.restype = ctypes.py_object
@@ -24,15 +24,15 @@ _memory.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
 
 
 class ArrayCall(Protocol):
-    """What machine code calls with the addresses of arrays and with numbers, and then with the
-    addresses of what it fills."""
+    """A function that machine code calls with the addresses of arrays and numbers, and then with
+    the addresses that it fills."""
 
     def on_memory(self) -> Callable[..., None]:
         """The function, which raises StepBack."""
 
 
 class Multiplied(Struct):
-    """The product of matrices of a dtype, of which some are column by column: see `Product`."""
+    """The product of matrices of a dtype, some of them stored column by column: see `Product`."""
 
     sizes: tuple[int, int, int, int]
     transposed: tuple[bool, bool]
@@ -51,14 +51,14 @@ class Multiplied(Struct):
 
 
 class Computed(Struct):
-    """What an entry of the table gives, with the types of its results."""
+    """An entry of the table, with the types of its results."""
 
     applied: Applied
     gives: tuple[Type, ...]
 
     @classmethod
     def by(cls, made: Structural) -> Computed:
-        """What an instruction computes."""
+        """The function of an instruction."""
         return cls(made.applied, tuple([value.type for value in made.results]))
 
     @property
@@ -84,8 +84,8 @@ class Computed(Struct):
         return call
 
     def on_vectors(self, backend: Backend = CPU) -> Callable[..., tuple[Any, ...]]:
-        """The function of a backend's vectors and of numbers that gives such. It raises
-        StepBack."""
+        """The function on vectors and numbers of a backend, which returns vectors and numbers. It
+        raises StepBack."""
         takes, compute = list(map(_layout, self.applied.takes)), self.parts(backend)
         gives = list(map(_layout, self.gives))
         number = backend.scalar if backend is not CPU else lambda value: value
@@ -107,7 +107,8 @@ class Computed(Struct):
         return call
 
     def parts(self, backend: Backend = CPU) -> Callable[[Sequence[Any]], list[Any]]:
-        """The results, as arrays and numbers of a backend. The function raises StepBack."""
+        """A function that returns the results as arrays and numbers of a backend. It raises
+        StepBack."""
         compute, shapes = self.applied.function(backend), list(map(dimensions, self.gives))
         counts = self.applied.op.integers == "keep" and any(
             element_of(k) == I64 for k in self.gives
@@ -133,7 +134,7 @@ class Computed(Struct):
 def shapes_of(
     sizes: tuple[int, int, int, int], transposed: tuple[bool, bool]
 ) -> list[tuple[int, ...]]:
-    """The shapes in memory of the factors of a product, and that of the result: see `Product`."""
+    """The shapes in memory of the factors and the result of a product: see `Product`."""
     (count, m, k, n), (left, right) = sizes, transposed
     shapes = ((k, m) if left else (m, k)), ((n, k) if right else (k, n)), (m, n)
     return [*shapes] if count == 1 else [(count, *shape) for shape in shapes]
@@ -141,8 +142,8 @@ def shapes_of(
 
 @lru_cache(256)
 def _view(address: int, shape: tuple[int, ...], dtype: str) -> Any:
-    """An array in memory that is there already. It is kept for the next array at this address, and
-    isn't read before there is one."""
+    """An array in existing memory. It is kept for the next array at this address, and only read
+    while there is one."""
     size = CPU.xp.dtype(dtype).itemsize * prod(shape)
     return CPU.ndarray(shape, dtype, _memory(address, size, WRITABLE))
 

@@ -1,9 +1,9 @@
-"""Machine code on disk, so that what one process compiles the next one needn't.
+"""Machine code on disk, so that no process compiles again what another one has compiled.
 
-A file is named by the digest of what its code was made of, and begins with a digest of that name
-and the code: what is torn, or stands under another name, counts as missing and is made again. The
-code is run, so the folder has to be the user's alone. Whatever is wrong with it, code is compiled
-as if there were none.
+A file is named by the digest of everything that its code depends on, and begins with a digest of
+that name and the code. A file that is torn, or has another name, counts as missing and is written
+again. The code is run, so only the user may be able to write to the folder. If anything is wrong
+with the folder, code is compiled as if there were none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOR_OTHERS = 0o077  # permissions that the folder may not give
 
 
 def cached(made_of: bytes, make: Callable[[], bytes]) -> bytes:
-    """What `make` gives, from the disk if it is there."""
+    """The code that `make` returns, from the disk if it is there."""
     folder = _folder(_path())
     return make() if folder is None else folder.code(made_of, make)
 
@@ -42,7 +42,7 @@ def is_remembered(what: bytes) -> bool:
 
 
 def _path() -> Path:
-    """The folder that is asked for, or that of the platform for what can be made again."""
+    """The folder that the user asks for, or the platform's folder for caches."""
     if given := os.environ.get(VARIABLE):
         return Path(given)
     home = Path(os.path.expanduser("~"))
@@ -55,7 +55,7 @@ def _path() -> Path:
 
 @lru_cache(maxsize=1)
 def _folder(path: Path) -> _Folder | None:
-    """The folder at a path, made if need be; None where it can't be, or isn't safe.
+    """The folder at a path, made if need be; None if that fails, or the folder isn't safe.
 
     A path that isn't absolute would depend on the current folder, which strangers may have filled.
     """
@@ -100,7 +100,7 @@ class _Folder:
         return code
 
     def write(self, name: str, code: bytes) -> None:
-        """Writes a file beside and renames, so that readers see whole files. Raises OSError."""
+        """Writes a file beside and renames it, so that readers see whole files. Raises OSError."""
         beside = self.path / f"{os.urandom(8).hex()}.partial"
         try:
             with open(beside, "xb", opener=plain_file) as file:
@@ -114,7 +114,8 @@ class _Folder:
             self.until_removal = LIMIT // 16
 
     def remove_oldest(self) -> None:
-        """Removes files until they are within the limit, those of killed writers among them."""
+        """Removes the oldest files until the rest is within the limit, also those of killed
+        writers."""
         files = sorted(self.files())
         total = sum(size for _, size, _ in files)
         for _, size, path in files:
@@ -125,7 +126,7 @@ class _Folder:
             total -= size
 
     def files(self) -> Iterator[tuple[float, int, str]]:
-        """When each was last used, its size, and its path."""
+        """For each file: when it was last used, its size, and its path."""
         with os.scandir(self.path) as entries:
             for entry in entries:
                 if entry.is_file(follow_symlinks=False):

@@ -1,5 +1,5 @@
-"""How kernels on rows hold what each row has: in columns, where values of many rows follow each
-other, or in rows, whose own numbers do; and the sums over rows."""
+"""How kernels on rows hold the values of many rows: in columns, where the numbers of all rows
+follow each other; in rows, where those of one row do; or as sums over rows."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from typing import Any, NamedTuple
 
 from ..backends.backend import CPU
 
-APART = 8  # numbers between columns, so that they aren't all in one place of the cache
+APART = 8  # numbers between columns, so that not all fall in one set of the processor's cache
 
 
 class Layout(Enum):
-    """How parameters or results of a kernel are passed to it.
+    """How a parameter or a result is passed to a kernel.
 
-    SHARED  all rows have the same: it is passed itself
-    COLUMN  each row has a number: the address of the first. Where each has an array, its elements
-            have a column each, and how many numbers further the next one begins is passed, too
+    SHARED  all rows share it: the value itself
+    COLUMN  each row has a number: the address of the first. If each row has an array, its elements
+            have a column each, and the distance between the columns is passed, too
     ROWS    the numbers of a row are adjacent: the address of the first row
-    SUM     results that are added up over the rows: the address of the first total
+    SUM     results added up over the rows: the address of the first total
     """
 
     SHARED, COLUMN, ROWS, SUM = range(4)
 
 
 class Held(NamedTuple):
-    """How the next parameters, or results, of a region are held: `width` of them, which is 1 but in
-    rows and in sums."""
+    """How the next parameters or results of a region are held: `width` of them, which is 1 except
+    for ROWS and SUM."""
 
     layout: Layout
     width: int = 1
 
 
 def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
-    """Numbers, or columns of them, as an array: columns that are the rows of one, as they are."""
+    """Numbers, or columns, as an array. If the columns are already the rows of one array, it is
+    that array."""
     first = items[0]
     whole = first.base if type(first) is CPU.ndarray else None
     if whole is not None and whole.ndim == 2 and first.ndim == 1:
@@ -47,10 +48,10 @@ def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
 
 
 def empty_columns(count: int, n: int, dtype: Any = None) -> Any:
-    """Room for some columns of `n` rows, which are apart."""
+    """Memory for `count` columns of `n` rows, some distance apart."""
     return CPU.xp.empty((count, n + APART), dtype)[:, :n]
 
 
 def column_of(value: Any, n: int) -> Any:
-    """A column of `n` rows: as it is, or of a number that all of them have."""
+    """A column of `n` rows: the value itself, or a number repeated."""
     return value if type(value) is CPU.ndarray else CPU.xp.full(n, value)

@@ -1,8 +1,8 @@
 """Regions on many rows as CUDA C: each thread computes rows, one after the other.
 
-The text is C++ of a plain kind, with names that are invented. A region is a function that returns
-whether it is done, steps back (`BACK`), or needs more room on its stacks (`SHORT`); a value of the
-IR is a variable; what a loop carries, or a branch gives, is a variable that is assigned.
+The text is plain C++ with invented names. A region is a function that returns whether it is done,
+steps back (`BACK`), or needs more room on its stacks (`SHORT`). A value of the IR is a variable;
+carried values of a loop and results of a branch are variables that are assigned.
 """
 
 from __future__ import annotations
@@ -48,21 +48,26 @@ from .scalar_ops import NotNative
 from .scalar_writer import Scalars
 
 KERNEL = "rows"
-MOST_PARAMETERS = 500  # of a kernel, which are 4 KiB at most
-SHORT_LOOP = 2**16  # instructions of a loop that isn't counted
-RESULTS = (F64, F32, I64, BOOL)  # the types of results, whose columns are in an array for each
+MOST_PARAMETERS = 500  # of a kernel, which may take 4 KiB
+SHORT_LOOP = 2**16  # instructions, at most, of a loop whose work isn't counted
+RESULTS = (F64, F32, I64, BOOL)  # the types of results; the columns of a type are in one array
 
 
 class CudaText(NamedTuple):
-    """The text of a kernel. Its parameters are: the number of rows; the address of a byte for each
-    row, which says how it ended; the room of a stack, in words; the address of the words of all
-    threads; for each parameter of the region its column, or what rows share, and behind a column of
-    arrays how many numbers further that of the next element begins; and for each of `RESULTS` the
-    columns of the results of that type, one after the other. An array has a column for each
-    element.
+    """The text of a kernel. Its parameters are, in this order:
 
-    words   that a row needs without its stacks
-    stacks  how many stacks a row has
+        the number of rows
+        the address of a byte for each row, which says how the row ended
+        the room of a stack, in words
+        the address of the words of all threads
+        for each parameter of the region: the column, or the value that the rows share; for a column
+          of arrays also the distance to the column of the next element
+        for each of `RESULTS`: the columns of the results of that type, one after the other
+
+    An array has a column for each element.
+
+    words   that a row needs besides its stacks
+    stacks  the number of stacks of a row
     """
 
     text: str
@@ -82,7 +87,7 @@ def rows_text(region: Region, others: Iterable[Region], by_row: Sequence[bool]) 
 
 
 def _callees_first(region: Region, others: Mapping[str, Region]) -> list[Region]:
-    """The regions in an order in which each stands behind those that it calls."""
+    """The regions, each after those that it calls."""
     found: dict[str, Region] = {}
     entered: set[str] = set()
 
@@ -100,7 +105,7 @@ def _callees_first(region: Region, others: Mapping[str, Region]) -> list[Region]
 
 
 def _kernel(block: Block, function: str, by_row: Sequence[bool], memory: Memory) -> str:
-    """The function that goes over the rows."""
+    """The function that loops over the rows."""
     parameters, given, lines = list[str](), list[str](), Lines()
     for k, (value, varies) in enumerate(zip(block.parameters, by_row, strict=True)):
         element = element_of(value.type)
@@ -132,7 +137,7 @@ def _kernel(block: Block, function: str, by_row: Sequence[bool], memory: Memory)
 
 
 def _store(lines: Lines, results: Sequence[Value]) -> None:
-    """Writes what puts the results of a row into their columns."""
+    """Emits the stores of a row's results into their columns."""
     columns: dict[Type, int] = dict.fromkeys(RESULTS, 0)
     for k, value in enumerate(results):
         kind = element_of(value.type)
@@ -148,7 +153,7 @@ def _store(lines: Lines, results: Sequence[Value]) -> None:
 
 
 class Function(Arrays):
-    """Writes a region as a function of a row."""
+    """Emits a region as a function of a row."""
 
     def __init__(self, region: Region, functions: Mapping[str, str], memory: Memory) -> None:
         super().__init__(memory)
@@ -189,14 +194,13 @@ class Function(Arrays):
     # ---- values ----------------------------------------------------------------------------------
 
     def declared(self, values: Iterable[Value]) -> None:
-        """Writes variables for values that are assigned later."""
+        """Emits variables for values that are assigned later."""
         for value in values:
             if value.type != STACK:
                 self.lines.add(f"{type_of(value.type)} {self.named(value)};")
 
     def assigned(self, to: Sequence[Value], values: Sequence[Value]) -> None:
-        """Writes the assignment of values to variables, which all are read before one is
-        written."""
+        """Emits the assignment of values to variables. All are read before one is written."""
         pairs = [
             (self.read(a), self.read(b), type_of(a.type))
             for a, b in zip(to, values, strict=True)
@@ -216,8 +220,8 @@ class Function(Arrays):
         return [self.stacks[value] for value in values if value.type == STACK]
 
     def same_stacks(self, values: Sequence[Value], others: Sequence[Value]) -> None:
-        """Says that values are the stacks that others are. Raises NotNative where they are known
-        to be others."""
+        """Declares stacks to be the same as others. Raises NotNative where they are known to
+        differ."""
         for value, other in zip(values, others, strict=True):
             if value.type == STACK:
                 stack = self.stacks[other]
@@ -272,7 +276,7 @@ class Function(Arrays):
             self.call(made)
 
     def call(self, made: Call) -> None:
-        """A region gives back the stacks that it takes, in the same order."""
+        """A call. A region returns the stacks that it takes, in the same order."""
         self.declared(made.results)
         stacks = iter(self.stacks_of(made.operands))
         self.stacks.update({v: next(stacks) for v in made.results if v.type == STACK})
@@ -319,14 +323,14 @@ class Function(Arrays):
             self.assigned(made.results, body.results)
 
     def share(self, parameters: Sequence[Value], results: Sequence[Value]) -> None:
-        """Gives carried values one variable in a loop and after it."""
+        """Gives a carried value one variable, in a loop and after it."""
         self.same_stacks(parameters, results)
         for parameter, result in zip(parameters, results, strict=True):
             if result.type != STACK:
                 self.terms[parameter] = self.terms[result]
 
     def is_short(self, made: While | For, work: int) -> bool:
-        """Whether the work of a loop needn't be counted: it is known, and little, and all of it."""
+        """Whether the work of a loop needn't be counted, because it is known to be little."""
         count = self.constants.get(made.count) if isinstance(made, For) else None
         inner = every(made.body)
         return (

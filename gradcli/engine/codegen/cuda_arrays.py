@@ -1,8 +1,7 @@
-"""Arrays of a row in CUDA C: what makes, reads and changes them, and what an `each` does at its
-points.
+"""Arrays of a row in CUDA C: how they are made, read and changed, and the points of an `each`.
 
-Floats that are combined along the last axis are combined as elsewhere: by halves, down to blocks of
-128, of which every eighth number has a sum of its own.
+Floats that are combined along the last axis are so in the same order as elsewhere: by halves, down
+to blocks of 128, in which every eighth number has a sum of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .cuda_scalars import Lines, Term
 from .each_axes import combined_along_it, of_last_axis, work_of_points
 from .scalar_ops import NotNative
 
-# `point` gives the numbers of a point of the last axis, and `both` combines two numbers of a kind.
+# `point` computes the numbers of a point of the last axis, `both` combines two numbers of a kind.
 ALONG = """\
 template <int N, class T, class Point, class Both>
 __device__ int along(Point &point, Both &both, i64 low, i64 size, T *found) {
@@ -68,7 +67,7 @@ BOTH = {
 
 
 class Arrays:
-    """Writes what a region does with arrays."""
+    """Emits operations on arrays."""
 
     def __init__(self, memory: Memory) -> None:
         self.lines, self.memory = Lines(), memory
@@ -88,7 +87,7 @@ class Arrays:
         return self.terms[value].text
 
     def array(self, made: NewArray | Room | Element | Put | Copy | Free) -> None:
-        """Writes what makes, reads, changes or frees an array. A change is made in place."""
+        """Emits the making, reading, changing or freeing of an array. A change is made in place."""
         if isinstance(made, Element):
             read = f"{self.read(made.array)}[{self.read(made.place)}]"
             self.terms[made.result] = self.lines.defined(read, made.result.type)
@@ -106,7 +105,7 @@ class Arrays:
                 self.lines.add(f"for (i64 k = 0; k < {size}; k++) {name}[k] = {number};")
 
     def new(self, array: Value) -> str:
-        """Writes what makes an array without numbers; its name."""
+        """Emits a new array without numbers; returns its name."""
         name = self.memory.take(self.lines, array.array_type)
         self.terms[array] = Term(name, array.type)
         return name
@@ -135,7 +134,7 @@ class Arrays:
     # ---- each ------------------------------------------------------------------------------------
 
     def each(self, made: Each) -> None:
-        """Writes the loops over the points."""
+        """Emits the loops over the points."""
         self.count(work_of_points(made))
         lines, *outer = self.lines, *made.body.parameters[:-1]
         for first, result in zip(made.initial, made.results, strict=True):
@@ -182,7 +181,7 @@ class Arrays:
             self.combine(made, k, f"{found}[{n}]")
 
     def point(self, made: Each, inner: set[Value], rows: Sequence[int]) -> None:
-        """Writes what a point of the last axis takes."""
+        """Emits the instructions of a point of the last axis."""
         for own in made.body.instructions:
             if not inner.isdisjoint(own.operands):
                 self.instruction(own)
@@ -193,7 +192,7 @@ class Arrays:
                 self.combine(made, k, self.read(number))
 
     def combine(self, made: Each, k: int, number: str) -> None:
-        """Writes what combines a number with what an `each` has."""
+        """Emits the combination of a number with the current value of a result."""
         way, place, target = made.ways[k], made.given[k][1], self.read(made.results[k])
         if place is not None:
             target = f"{target}[{self.read(place)}]"

@@ -1,8 +1,8 @@
 """`each` of the IR as CUDA C: kernels on the arrays of a device.
 
-A function computes a point. A kernel calls it for all points: a thread takes those that are
-combined in one place, or a share of these if they are many. So sums are added up in an order that
-depends on shapes alone, but where places are computed, or met several times: atomics add there.
+A function computes a point, and a kernel calls it for all points. A thread takes the points that
+are combined in one place, or, if these are many, a share of them. So the order of a sum depends on
+shapes alone, unless places are computed, or met several times: there atomics add.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .cuda_scalars import PREAMBLE, Lines, Term
 from .each_axes import Steps
 from .scalar_ops import NotNative
 
-MOST_THREADS = 2**17  # that share what is combined in one place
-SHARE = 8  # points that such a thread takes at least
+MOST_THREADS = 2**17  # that share the points of one place
+SHARE = 8  # the least points that such a thread takes
 
 
 class Share(NamedTuple):
-    """How the points of a space are dealt to threads: for each of `places`, to `threads` of them.
-    Those of one place are side by side if they are `inner`."""
+    """How the points of a space are divided among threads: each of `places` gets `threads` of them.
+    `inner`: whether the points of one place are adjacent."""
 
     places: int
     threads: int
@@ -36,12 +36,12 @@ class Share(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """What the threads combine, as a matrix."""
+        """The shape of the matrix of numbers that the threads combine."""
         return (self.places, self.threads) if self.inner else (self.threads, self.places)
 
     @property
     def axis(self) -> int:
-        """The axis of that matrix along which numbers of one place are."""
+        """The axis of that matrix along which the numbers of one place lie."""
         return 1 if self.inner else 0
 
 
@@ -50,13 +50,14 @@ class EachKernel(NamedTuple):
 
     name     of the kernel. Its parameters are: a byte, which it sets where a point steps back, if
              points may; what the body takes; the arrays that it changes; for each key of `sums` a
-             matrix of each result, as `share` says; and, if there are `stored` results, the place
+             matrix for each result, as `share` says; and, if there are `stored` results, the place
              in the array of each, for each place of the share
-    changes  the positions of those arrays among the results
-    sums     by the way and the type, the positions of results that threads combine in parts
-    stored   those of `sums` that are arrays. They are combined with what these have by a kernel of
-             its own, the `end`. Its parameters are: those places; these arrays; the numbers of each
-             key of `sums`, for each place
+    share    how points are divided among threads
+    changes  the positions of these arrays among the results
+    sums     by way and type, the positions of the results that threads combine in parts
+    stored   those of `sums` that are arrays. A kernel of its own, the `end`, combines the parts
+             with the elements of the arrays. Its parameters are: these places; these arrays; the
+             numbers of each key of `sums`, for each place
     """
 
     name: str
@@ -71,14 +72,14 @@ class EachKernel(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many threads there are."""
+        """The number of threads."""
         return self.share.places * self.share.threads
 
 
 class EachText(NamedTuple):
     """The text of the kernels of an `each`.
 
-    takes       the values from around that the body takes
+    takes       the values from outside that the body takes
     steps_back  whether points may step back
     """
 
@@ -89,7 +90,7 @@ class EachText(NamedTuple):
 
 
 def each_text(made: Each, known: Mapping[Value, Constant]) -> EachText:
-    """The kernels of an `each`, around which some constants are `known`. Raises NotNative."""
+    """The kernels of an `each`. `known` are constants from outside. Raises NotNative."""
     point = _Point(made, known)
     function = point.text()
     writers = [_Writer(made, point, f"each{n}", group) for n, group in enumerate(_groups(made))]
@@ -102,12 +103,12 @@ def each_text(made: Each, known: Mapping[Value, Constant]) -> EachText:
 
 
 class _Group(NamedTuple):
-    """The results of a kernel.
+    """The results of one kernel.
 
-    kept     the axes along which nothing is combined
-    free     those that take the number of each point, in any order
-    atomic   those of them whose places may be met several times
-    whole    those that are combined along the other axes
+    kept    the axes along which nothing is combined
+    free    results that take the number of each point, in any order
+    atomic  those of them whose places may be met several times
+    whole   results that are combined along the other axes
     """
 
     kept: tuple[int, ...]
@@ -117,7 +118,7 @@ class _Group(NamedTuple):
 
 
 def _groups(made: Each) -> list[_Group]:
-    """The kernels that there are. The first one has all that take numbers in any order."""
+    """The results of each kernel. The first one has all that take numbers in any order."""
     every = tuple(range(len(made.shape)))
     free, atomic, found = list[int](), list[int](), dict[tuple[int, ...], list[int]]()
     steps_to = Steps(made)
@@ -137,7 +138,7 @@ def _groups(made: Each) -> list[_Group]:
 
 
 def _kept(steps: Sequence[int] | None, shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The axes along which a place moves, or could; None if it may be met again."""
+    """The axes along which a place moves, or could; None if a place may be met again."""
     if steps is None:
         return None
     reached = 0
@@ -154,8 +155,8 @@ def _kept(steps: Sequence[int] | None, shape: Sequence[int]) -> tuple[int, ...] 
 
 
 class _Point(Function):
-    """Writes the function of a point. Its parameters are what the body takes, the indices, and what
-    it gives."""
+    """Emits the function of a point. Its parameters are the values that the body takes, the
+    indices, and the results."""
 
     name = "point"
 
@@ -171,7 +172,7 @@ class _Point(Function):
 
     @property
     def parameters(self) -> list[str]:
-        """Those that are what the body takes."""
+        """The parameters for the values that the body takes."""
         return [_parameter(value.type, f"v_{k}") for k, value in enumerate(self.takes)]
 
     def text(self) -> str:
@@ -191,7 +192,7 @@ class _Point(Function):
 
 
 class _Writer:
-    """Writes the kernel of a group, and its end."""
+    """Emits the kernel of a group, and its end."""
 
     def __init__(self, made: Each, point: _Point, name: str, group: _Group) -> None:
         self.made, self.point, self.group = made, point, group
@@ -214,7 +215,7 @@ class _Writer:
         places = prod([made.shape[axis] for axis in kept])
         threads = max(1, min(-(-self.points // SHARE), MOST_THREADS // places))
         if any(k in arrays and made.ways[k] == "add" for k in self.group.whole if self.is_int(k)):
-            threads = 1  # parts of sums of ints would have to be checked like these
+            threads = 1  # the sums of parts of ints would have to be checked, too
         return Share(places, threads, inner=len(made.shape) - 1 not in kept)
 
     def is_int(self, k: int) -> bool:
@@ -247,7 +248,7 @@ class _Writer:
 
     @contextmanager
     def threads(self, name: str, parameters: Sequence[str], size: int) -> Iterator[None]:
-        """A kernel of so many threads. Raises NotNative."""
+        """A kernel with `size` threads. Raises NotNative."""
         if len(parameters) > MOST_PARAMETERS:
             raise NotNative("an expression reads too many arrays for a kernel")
         with self.lines.inside(f'extern "C" __global__ void {name}({", ".join(parameters)})'):
@@ -259,13 +260,13 @@ class _Writer:
         return f"{self.kinds[k]} *out{k}"
 
     def indices(self, place: str, axes: Sequence[int]) -> None:
-        """Writes the indices along some axes, of a place among all that they have."""
+        """Emits the indices along some axes, from a place among all that they have."""
         sizes = [self.made.shape[axis] for axis in axes]
         for axis, size, step in zip(axes, sizes, strides(sizes), strict=True):
             self.lines.add(f"const i64 i{axis} = {place} / {step} % {size};")
 
     def one(self) -> None:
-        """Writes what a point takes."""
+        """Emits the computation of a point."""
         made, lines = self.made, self.lines
         self.indices("k", self.reduced)
         given = [f"v_{k}" for k in range(len(self.point.takes))]
@@ -285,7 +286,7 @@ class _Writer:
                 self.combine(k, f"total{k}", self.number(k))
 
     def finish(self) -> None:
-        """Writes what a thread does with what it has combined."""
+        """Emits the stores of what a thread has combined."""
         kernel, lines = self.kernel, self.lines
         for n, each in enumerate(kernel.sums.values()):
             for j, k in enumerate(each):
@@ -298,7 +299,7 @@ class _Writer:
             lines.add(f"if (first == 0) {place} = r{self.position(k) + 1};")
 
     def end(self) -> None:
-        """Writes the kernel that combines sums with what arrays have."""
+        """Emits the kernel that combines sums with the elements of arrays."""
         kernel, places = self.kernel, self.kernel.share.places
         parameters = ["const i64 *stored", *[self.array(k) for k in kernel.stored]]
         parameters += [f"const {kind} *sum{n}" for n, (_, kind) in enumerate(kernel.sums)]
@@ -311,7 +312,7 @@ class _Writer:
                         self.combine(k, f"out{k}[{place}]", number)
 
     def combine(self, k: int, target: str, number: str) -> None:
-        """Writes what combines a number with a target."""
+        """Emits the combination of a number with a target."""
         way = self.made.ways[k]
         if way == "put":
             self.lines.add(f"{target} = {number};")
@@ -322,14 +323,14 @@ class _Writer:
             self.lines.add(f"{target} = {BOTH[way].format(a=target, b=number)};")
 
     def position(self, k: int) -> int:
-        """The position of the number of a result among what a point gives."""
+        """The position of the number of a result among the results of a point."""
         return sum([1 if place is None else 2 for _, place in self.made.given[:k]])
 
     def number(self, k: int) -> str:
         return f"r{self.position(k)}"
 
     def target(self, k: int) -> str:
-        """What has the number of a result in an array."""
+        """The element of an array that a result's number goes to."""
         return f"out{k}[r{self.position(k) + 1}]"
 
 

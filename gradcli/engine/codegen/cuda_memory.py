@@ -1,7 +1,7 @@
-"""What a row of a kernel has in the device's memory: arrays of its own, and stacks.
+"""The memory of a row of a CUDA kernel: its arrays, and its stacks.
 
-All of it is in words of 8 bytes, and those of the rows that run together are interleaved: word k of
-a thread is beside word k of the next one, so that threads that do the same read one line of memory.
+It is measured in words of 8 bytes. The words of rows that run together are interleaved: word k of a
+thread is beside word k of the next one, so that threads that do the same read one line of memory.
 First come the arrays, in slots for as many of each kind as there can be at a time; then the stacks,
 each with as much room as the launch gives. Where that isn't enough, the row returns `SHORT`.
 """
@@ -20,7 +20,7 @@ from .scalar_ops import NotNative
 
 MOST_SLOTS = 64  # arrays of one kind at a time: a bit of a word for each
 MOST_WORDS = 2**15  # of a row's arrays
-MOST_WORK = 2**26  # instructions of a row, about, after which it steps back
+MOST_WORK = 2**26  # about how many instructions a row runs before it steps back
 _BITS = 64
 
 ARRAYS = """\
@@ -50,14 +50,15 @@ struct Row {
 
 
 class Stack(NamedTuple):
-    """A stack of a row, in CUDA C: its number, and what holds how many of its words are used."""
+    """A stack of a row, in CUDA C: its number, and the variable with the number of its words in
+    use."""
 
     number: str
     used: str
 
     @property
     def parameters(self) -> list[str]:
-        """Those by which it is passed."""
+        """The parameters by which it is passed."""
         return [f"const i64 {self.number}", f"i64 &{self.used}"]
 
 
@@ -71,14 +72,14 @@ def type_of(kind: Type) -> str:
 
 
 class Memory:
-    """The layout of what the rows of a kernel have in memory.
+    """The layout of the memory of a row.
 
     words   of the arrays of a row
-    stacks  how many there are
+    stacks  the number of stacks
     """
 
     def __init__(self, regions: Iterable[Region]) -> None:
-        """Raises NotNative where rows would need too much."""
+        """Raises NotNative where rows would need too much memory."""
         kinds: Counter[ArrayType] = Counter()
         owns = False
         for region in regions:
@@ -98,13 +99,13 @@ class Memory:
             raise NotNative("a row's arrays take too much memory")
 
     def row(self) -> str:
-        """The struct of what a thread has."""
+        """The struct that a thread has."""
         fields = [f"u64 free{k};" for k in self._numbers.values()]
         fields += [f"i64 used{k};" for k in range(self.stacks)]
         return _ROW.replace("FIELDS", " ".join(fields))
 
     def initial(self) -> str:
-        """The values of such a struct, of which the room, the threads and the words have names."""
+        """The initial values of such a struct. The room, the threads and the words have names."""
         free = [f"{2**n - 1}ULL" for n in self._slots.values()]
         used = ["0"] * self.stacks
         return ", ".join([f"{MOST_WORK}LL", "room", "threads", "words", *free, *used])
@@ -112,7 +113,7 @@ class Memory:
     # ---- arrays ----------------------------------------------------------------------------------
 
     def take(self, lines: Lines, kind: ArrayType) -> str:
-        """Writes what gives an array, without values yet; its name."""
+        """Emits a new array, without values yet; returns its name."""
         name = lines.name()
         lines.add(f"{type_of(kind)} {name};")
         place = f"row.free{self._numbers[kind]}, {self._starts[kind]}, {kind.size}"
@@ -131,14 +132,14 @@ class Memory:
         return Stack(f"{self.stacks - 1}", f"row.used{self.stacks - 1}")
 
     def _word(self, stack: Stack, k: int | str) -> str:
-        """The place of word `k` from the end of what is used of a stack."""
+        """The place of word `k` from the end of a stack."""
         start = f"{self.words} + " if self.words else ""
         start += f"{stack.number} * row.room + " if stack.number != "0" else ""
         return f"row.word({start}{stack.used} + {k})"
 
     def push(self, lines: Lines, stack: Stack, entry: Sequence[Term]) -> None:
-        """Writes a push of an entry: a word for each number, and one for the bools, as its bits;
-        then those of the elements of arrays."""
+        """Emits a push of an entry: a word for each number, one for the bools, as its bits, and the
+        words of the elements of arrays."""
         numbers, bools, arrays = _parts(entry)
         words = [_word_of(term.text, term.kind) for term in numbers]
         for some in bools:
@@ -155,7 +156,7 @@ class Memory:
             lines.add(f"{stack.used} += {kind.size};")
 
     def pop(self, lines: Lines, stack: Stack, entry: Sequence[Term]) -> None:
-        """Writes a pop of an entry, whose names are new."""
+        """Emits a pop of an entry, whose names are new."""
         numbers, bools, arrays = _parts(entry)
         for name, kind in reversed(arrays):
             lines.add(f"{stack.used} -= {kind.size};")

@@ -1,9 +1,9 @@
 """Operations of the table on scalars as expressions of CUDA C.
 
-Arithmetic is that of the other back ends, bit for bit; what they call of the C library is CUDA's
-function of that name, within the ulps that CUDA's documentation states; of numbers in float32 it is
-computed in float64, and rounded once. Arithmetic on ints returns `BACK` where 64 bits don't hold
-the result.
+Arithmetic has the bits of the other back ends. Functions that those call in the C library are
+CUDA's functions of that name, within the ulps that CUDA's documentation states; of numbers in
+float32 they are computed in float64, and rounded once. Arithmetic on ints returns `BACK` where 64
+bits don't hold the result.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .scalar_ops import COMPARISONS, EXACT, LIBRARY, POWERS, NotNative
 
 _INFIX = ("add", "sub", "mul", "div")
 
-DONE, BACK, SHORT = range(3)  # how a row ends: of `PREAMBLE`, too
+DONE, BACK, SHORT = range(3)  # how a row ends; `PREAMBLE` has the same numbers
 
-# What every kernel's text begins with. The functions on ints return whether they have a result.
+# The beginning of every kernel's text. The functions on ints return whether they have a result.
 PREAMBLE = """\
 typedef double f64;
 typedef float f32;
@@ -62,7 +62,7 @@ __device__ inline bool int_floordiv(i64 a, i64 b, i64 &found) {
 
 
 class Term(NamedTuple):
-    """A name or a literal of the text, the type of its value, and the number of a literal."""
+    """A name or a literal of the text, the type of its value, and the number if it is a literal."""
 
     text: str
     kind: Type
@@ -70,7 +70,7 @@ class Term(NamedTuple):
 
 
 class Lines:
-    """Text that grows line by line."""
+    """Text that grows line by line, with indentation."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -1,4 +1,4 @@
-"""`each` of the IR on the arrays of a device: what launches its kernels."""
+"""`each` of the IR on the arrays of a device: the launches of its kernels."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WAYS = {"add": "sum", "maximum": "max", "minimum": "min", "or": "any", "and": "
 
 
 class DeviceEach:
-    """The kernels of an `each`: a function of what it begins with, and of what its body takes. It
-    changes the arrays, and gives the numbers. It raises StepBack."""
+    """An `each` as a function of its first values and of the values that its body takes. It changes
+    the arrays among the first values, and returns the numbers. It raises StepBack."""
 
     def __init__(self, made: Each, known: Mapping[Value, Constant], backend: Backend) -> None:
         """Raises NotNative."""
@@ -35,7 +35,7 @@ class DeviceEach:
             CPU.xp.asarray(value, dtype)[()] if isinstance(own.type, Scalar) else value
             for value, own, dtype in zip(given[n:], written.takes, self._dtypes, strict=True)
         ]
-        if len(written.kernels) > 1:  # a kernel reads what the one before it may have changed
+        if len(written.kernels) > 1:  # a kernel may read what the one before it has changed
             changes = [own in self._made.initial for own in written.takes]
             values = [v.copy() if own else v for v, own in zip(values, changes, strict=True)]
         status = [xp.zeros(1, "uint8")] if written.steps_back else []
@@ -57,14 +57,14 @@ class DeviceEach:
     def _run(
         self, kernel: EachKernel, values: list[Any], initial: Sequence[Any]
     ) -> Iterator[tuple[list[int], Any]]:
-        """Launches a kernel and its end. Gives the positions of results, among them all that aren't
-        arrays, with what their points give together."""
+        """Launches a kernel and its end. Yields the positions of results, among them all that are
+        numbers, with the combined numbers of the points."""
         xp, share = self._backend.xp, kernel.share
         arrays = [initial[k] for k in kernel.changes]
         parts = [
             xp.empty((len(ks), *share.shape), DTYPES[kind]) for (_, kind), ks in kernel.sums.items()
         ]
-        # Places are in the arrays, also where a point has stepped back and gave none.
+        # Places must be in the arrays even where a point has stepped back and gave none.
         room = xp.zeros if self._written.steps_back else xp.empty
         stored = [room(len(kernel.stored) * share.places, "int64")] * bool(kernel.stored)
         self._launch(kernel.name, kernel.size, [*values, *arrays, *parts, *stored])
@@ -80,8 +80,8 @@ class DeviceEach:
                 yield ks, numbers.reshape(-1)
 
     def _combined(self, way: str, parts: Any, axis: int) -> Any:
-        """What parts are together along an axis. Raises StepBack for sums of ints that 64 bits may
-        not hold."""
+        """Parts, combined along an axis. Raises StepBack for a sum of ints that 64 bits may not
+        hold."""
         xp = self._backend.xp
         if way == "add" and parts.dtype.kind == "i":
             estimate = xp.sum(parts.astype("float64"), axis=axis)

@@ -1,4 +1,4 @@
-"""Regions on many rows, as kernels of a GPU: import this only to compile."""
+"""Regions on many rows, as kernels of a GPU. Import this only to compile."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .numbers import numbers_in
 from .scalar_ops import NotNative
 
 THREADS = 128  # of a block
-ROOM, MORE, MOST_ROOM = 2**8, 2**3, 2**20  # words of a stack: at first, times as many, at most
-MOST_BYTES = 2**30  # of what rows have beside their columns
+ROOM, MORE, MOST_ROOM = 2**8, 2**3, 2**20  # words of a stack: at first, factor, at most
+MOST_BYTES = 2**30  # of the memory of rows besides their columns
 
 
 class DeviceRowsKernel:
-    """A region as a function of columns that are on a device.
+    """A region as a function of columns on a device.
 
     by_row  which of its parameters have a column; all rows share the others
     """
@@ -31,10 +31,10 @@ class DeviceRowsKernel:
         """Raises NotNative."""
         self._by_row, self._backend = list(by_row), backend
         self._dtypes = [dtype_of(value.type) for value in region.block.parameters]
-        self._shared = local()  # by thread, for each has a stream of its own: the shared arrays
+        self._shared = local()  # the shared arrays; each thread has a stream and arrays of its own
         block = region.block
         known = numbers_in(block)
-        # What the results are: of a type, or known.
+        # For each result its type, or its value if that is known.
         self._results = [known.get(value, value.type) for value in block.results]
         varying = tuple([value for value in block.results if value not in known])
         computed = Region(region.name, Block(block.parameters, block.instructions, varying))
@@ -51,11 +51,10 @@ class DeviceRowsKernel:
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows, on the host: the column of each, or a number or bool that all
-        rows have; and for each row whether the region steps back, and its results mean nothing. The
-        pool of the device limits the `memory`.
+        rows have; and for each row whether the region steps back, where its results mean nothing.
+        The pool of the device limits the `memory`.
 
-        Columns are arrays of the device whose elements are one after the other. Arrays have the
-        rows last.
+        Columns are contiguous arrays of the device. Arrays have the rows along the last axis.
         """
         kinds = [kind for kind in self._results if isinstance(kind, Scalar | ArrayType)]
         try:
@@ -118,7 +117,8 @@ class DeviceRowsKernel:
         self._kernel((blocks,), (THREADS,), (*given, *found))
 
     def _on_device(self, k: int, value: Any) -> Any:
-        """The array that rows share as the parameter `k`, copied when it is another one."""
+        """The array on the device for parameter `k`, which all rows share. It is copied when it is
+        another one."""
         kept, name = self._shared.__dict__, f"p{k}"
         if name not in kept or kept[name][0] is not value:
             kept[name] = value, self._backend.xp.asarray(value, self._dtypes[k])
@@ -126,5 +126,5 @@ class DeviceRowsKernel:
 
 
 def _count(kinds: Sequence[Scalar | ArrayType], element: Scalar) -> int:
-    """How many columns results have whose elements are of a type."""
+    """The number of columns of results with elements of this type."""
     return sum([elements_of(kind) for kind in kinds if element_of(kind) is element])

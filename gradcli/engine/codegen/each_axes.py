@@ -1,5 +1,5 @@
-"""What the writers of an `each` ask of it: what depends on which index, and what is combined along
-the last axis."""
+"""Questions that all writers of an `each` ask: what depends on which index, and what is combined
+along the last axis."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..ir.instructions import Affine, Each, Value, size_of
 
 
 def work_of_points(made: Each) -> int:
-    """The instructions of all points."""
+    """The number of instructions of all points together."""
     return made.size * (1 + size_of(made.body))
 
 
 def depending_on(made: Each, indices: Iterable[Value]) -> set[Value]:
-    """Some indices, and what the body computes of them."""
+    """These indices, and the values of the body that depend on them."""
     found = set(indices)
     for inner in made.body.instructions:
         if not found.isdisjoint(inner.operands):
@@ -23,12 +23,12 @@ def depending_on(made: Each, indices: Iterable[Value]) -> set[Value]:
 
 
 def of_last_axis(made: Each) -> set[Value]:
-    """The last index, and what the body computes of it."""
+    """The last index, and the values of the body that depend on it."""
     return depending_on(made, made.body.parameters[-1:])
 
 
 def combined_along_it(made: Each) -> list[int]:
-    """The positions of the results for which numbers along the last axis are combined first."""
+    """The positions of the results whose numbers are combined along the last axis first."""
     inner = of_last_axis(made)
     return [
         k
@@ -40,9 +40,9 @@ def combined_along_it(made: Each) -> list[int]:
 class Steps:
     """How far places of an `each` move along its axes.
 
-    axes     the indices, with the axis of each
-    affine   the places that are sums of ints
-    varying  what may differ between points
+    axes     the axis of each index
+    affine   the places that are `Affine`
+    varying  values that may differ between points
     """
 
     def __init__(self, made: Each) -> None:
@@ -53,7 +53,7 @@ class Steps:
         self.varying = depending_on(made, (*self.axes, *self.affine))
 
     def __call__(self, place: Value) -> list[int] | None:
-        """The steps of a place along each axis; None if they aren't the same at all points."""
+        """The steps of a place along each axis; None if they differ between points."""
         found, made = [0] * len(self.axes), self.affine.get(place)
         operands, steps = ((place,), (1,)) if made is None else (made.operands, made.steps)
         for value, step in zip(operands, steps, strict=True):

@@ -1,4 +1,4 @@
-"""Regions as functions, in the tier that their work pays for."""
+"""Regions as functions: the choice of the back end, by the work that pays for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .cache import is_remembered, remember
 from .machine import can_compile, is_loaded
 from .step_back import TooLong
 
-MOST_ON_ROWS = 4_000  # instructions of a kernel on rows, which LLVM compiles in a second or so
+MOST_ON_ROWS = 4_000  # instructions of a kernel on rows: LLVM compiles them in about a second
 
 
 class OnRows(Protocol):
@@ -32,16 +32,16 @@ class OnRows(Protocol):
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows, and for each row whether the region steps back. Results may be
-        in their places of `into`."""
+        stored in their places of `into`."""
 
 
 class Kernel:
     """A region as a function of its parameters that returns its results.
 
-    It is Python text at first, and machine code after as much work as compiling that costs, or
-    where a single call is so much work: then it begins again. With an `each` it is machine code
-    from the first call on. It raises StepBack. `others` are the regions that it calls;
-    `stack_bytes` are those that a stack may take, if not as many as the policy says.
+    At first it is Python text. It becomes machine code after as much work as compiling costs, or in
+    a call that does as much, which then begins again. With an `each` it is machine code from the
+    first call on. It raises StepBack. `others` are the regions that it calls; `stack_bytes` limits
+    a stack, in place of the policy.
     """
 
     def __init__(self, region: Region, *others: Region, stack_bytes: int | None = None) -> None:
@@ -70,8 +70,8 @@ class Kernel:
         return f"machine code pays for\n{text((region, *others))}".encode()
 
     def run(self, parameters: Sequence[Any], calls: int = 1) -> Sequence[Any]:
-        """Calls the kernel; `calls`: about how many calls like this one there will be, with it.
-        Raises StepBack."""
+        """Calls the kernel. About as many `calls` like this one will be made, with it. Raises
+        StepBack."""
         regions = self._regions  # other threads may run the same kernel
         if regions is not None:
             if not policy().compiles:
@@ -98,7 +98,7 @@ class Kernel:
 def _machine_code(
     region: Region, others: Sequence[Region], size: int, stack_bytes: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """The region as machine code; as Python text where there is none."""
+    """The region as machine code; as Python text if there is none."""
     if not can_compile(size):
         return python.compiled(region, others, stack_bytes=stack_bytes)
     from . import llvm
@@ -111,8 +111,7 @@ def _machine_code(
 
 
 def is_large(*regions: Region) -> bool:
-    """Whether regions have arrays of so many elements that a GPU computes them, where these are
-    there."""
+    """Whether regions have such large arrays that a GPU computes them, if the arrays are there."""
     least = policy().heat.on_device
     for region in regions:
         made = list(every(region.block))
@@ -127,8 +126,8 @@ def is_large(*regions: Region) -> bool:
 def device_kernel(
     backend: Backend, *regions: Region, stack_bytes: int | None = None
 ) -> Callable[..., tuple[Any, ...]] | None:
-    """The first of some regions, which may call the others, as a function of its parameters, whose
-    arrays are on the device of a backend. It raises StepBack. None where there is none."""
+    """The first of these regions, which may call the others, as a function of its parameters, with
+    arrays on the device of a backend. It raises StepBack. None where there is no such kernel."""
     if not policy().compiles:
         return None
     from .python_device import compiled_on
@@ -142,15 +141,16 @@ def device_kernel(
 
 
 class Refusal(NamedTuple):
-    """Why something isn't compiled, and where it stands in the program, if at one place."""
+    """Why something isn't compiled, and the place in the program, if it is one place."""
 
     reason: str
     span: Span | None = None
 
 
 def refused_on_rows(*regions: Region) -> Refusal | None:
-    """Why LLVM compiles no kernel of a region and those that it calls for rows; None where it does.
-    What would call NumPy for each row is the interpreter's, which calls it for many at once."""
+    """Why LLVM compiles no kernel on rows of a region and those that it calls; None where it does.
+    An op that would call NumPy for each row is left to the interpreter, which calls it for many
+    rows at once."""
     for made in (made for each in regions for made in every(each.block)):
         if isinstance(made, Structural):
             return Refusal(f"`{made.op.name}` is not compiled on rows", made.span)
@@ -169,8 +169,8 @@ def rows_kernel(
     summed: Collection[int] = (),
     backend: Backend = CPU,
 ) -> OnRows | None:
-    """A region as a function of columns on the device of a backend; on the CPU also of arrays with
-    `rows_first`, and with results that are `summed`: see `RowsKernel`. None where there is no
+    """A region as a function of columns on the device of a backend. On the CPU it also takes arrays
+    with `rows_first`, and has results that are `summed`: see `RowsKernel`. None where there is no
     machine code, or compiling would take long."""
     if refused_on_rows(region, *others):
         return None

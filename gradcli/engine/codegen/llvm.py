@@ -1,7 +1,7 @@
-"""Regions as machine code, if llvmlite is installed: import this only to compile.
+"""Regions as machine code, if llvmlite is installed. Import this only to compile.
 
-The contract is that of `python.py`: the same bits, or StepBack. A kernel steps back as well where
-it would go beyond a limit, and a signal handler that raises ends it with what it raises.
+The contract is that of `python.py`: the same bits, or StepBack. A kernel also steps back where it
+would go beyond a limit. A signal handler that raises ends it with that exception.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .step_back import StepBack
 
 
 class Limits(NamedTuple):
-    """What a kernel may use before it steps back: instructions, roughly, of which those outside of
-    loops are free; and bytes on its stacks."""
+    """What a kernel may use before it steps back: about so many instructions, not counting those
+    outside loops; and bytes on its stacks."""
 
     work: int = NO_LIMIT
     memory: int = NO_LIMIT
 
 
 class _Definition(ctypes.Structure):
-    """What Python's C interface asks for to make a function (`PyMethodDef`)."""
+    """The struct by which Python's C interface makes a function (`PyMethodDef`)."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -49,9 +49,9 @@ _new_function = ctypes.PYFUNCTYPE(
 def compiled(
     region: Region, others: Sequence[Region] = (), stack_bytes: int = NO_LIMIT
 ) -> Callable[..., tuple[Any, ...]]:
-    """A function of the region's parameters that returns its results. Limits may follow these. It
-    raises StepBack, and what Python raises meanwhile. `others` are the regions that it calls;
-    `stack_bytes` are those that a stack may take.
+    """A function of the region's parameters that returns its results. Limits may follow the
+    parameters. It raises StepBack, and what Python raises meanwhile. `others` are the regions that
+    it calls; `stack_bytes` limits a stack.
 
     Raises NotNative for what has no machine code.
     """
@@ -69,7 +69,7 @@ def compiled(
 def loaded(
     engine: Any, address: int, functions: Sequence[Callable[..., Any]] = ()
 ) -> Callable[..., tuple[Any, ...]]:
-    """The code of an engine at an address, as a function of Python; it calls these `functions`."""
+    """The code of an engine at an address, as a Python function; the code calls `functions`."""
     definition = _Definition(b"kernel", address, FASTCALL, None)
     # The function holds what its code reads, and at the end the code itself.
     held = (StepBack, *functions, definition, engine)
@@ -87,13 +87,13 @@ def _arrays(values: Sequence[Value]) -> list[tuple[int, ArrayType]]:
 def _with_arrays(
     function: Callable[..., tuple[Any, ...]], region: Region, scratch: int
 ) -> Callable[..., Any]:
-    """A kernel as a function of arrays. It takes addresses itself: those of its arrays, and after
-    all parameters those of the arrays that it is to fill, and of its scratch memory."""
+    """A kernel as a function of arrays. The kernel itself takes the addresses of its arrays, and
+    after all parameters those of the arrays that it fills, and of its scratch memory."""
     takes, gives = region.block.parameters, region.block.results
     n, xp, own = len(takes), CPU.xp, _with_float32(function, region)
     arrays = [(k, DTYPES[kind.element]) for k, kind in _arrays(takes)]
     places = [(k, kind.shape, DTYPES[kind.element]) for k, kind in _arrays(gives)]
-    spare: list[Any] = []  # scratch memory that no call has now: other threads may run the kernel
+    spare: list[Any] = []  # scratch memory that no call uses now: other threads may call, too
 
     def call(*operands: Any) -> tuple[Any, ...]:
         passed, held = list(operands[:n]), []
@@ -121,7 +121,7 @@ def _with_arrays(
 
 
 def _with_float32(function: Callable[..., tuple[Any, ...]], region: Region) -> Callable[..., Any]:
-    """A kernel that gives NumPy's numbers where they are float32, and not Python's."""
+    """A kernel that returns numbers in float32 as NumPy's, not as Python's."""
     gives = [v.type for v in region.block.results if not isinstance(v.type, ArrayType)]
     places = [k for k, kind in enumerate(gives) if kind == F32]
     if not places:

@@ -1,6 +1,6 @@
 """Arrays of machine code: memory of their own, in a list that the kernel frees when it ends.
 
-Before an array stand the addresses of the next one in the list and of the one before.
+In front of an array are the addresses of the next array in the list and of the one before.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .llvm_frame import (
 from .llvm_guards import Guards, Stack
 from .llvm_types import at, size_in_memory
 
-HEAD, WORD = 16, 8  # bytes: of what stands before an array, and of an address
+HEAD, WORD = 16, 8  # bytes in front of an array, and of an address
 
 
 class Arrays:
-    """Emits what makes, reads, changes and frees arrays."""
+    """Emits operations on arrays."""
 
     def __init__(self, frame: Frame, guards: Guards) -> None:
         self.frame, self.guards, self.builder = frame, guards, frame.builder
 
     def new(self, kind: Any, size: int) -> Any:
-        """A new array of so many elements, which have no values yet."""
+        """A new array of `size` elements, which have no values yet."""
         make, n = self.builder, ir.Constant(INT, HEAD + _bytes(kind, size))
         memory = self.guards.left.memory
         found = make.call(_new(make.module), [self.frame.arrays, n, memory])
@@ -76,7 +76,7 @@ class Arrays:
         return make.bitcast(make.gep(make.load(stack.base), [start], inbounds=True), kind)
 
     def call(self, function: ArrayCall, values: Sequence[Any], called: PythonFunctions) -> None:
-        """Calls a Python function of arrays with their addresses, and with numbers."""
+        """Calls a Python function with the addresses of arrays and with numbers."""
         make, callee = self.builder, called.callee(self.frame, function)
         given = [_passed(make, value) for value in values]
         types = text_of(make, "".join(["d" if v.type == DOUBLE else "L" for v in given]))
@@ -99,7 +99,7 @@ def _passed(make: Any, value: Any) -> Any:
 
 
 def _bytes(kind: Any, size: int) -> int:
-    """How many bytes so many elements take, by the type of their address."""
+    """The bytes of so many elements, by the type of their address."""
     return size * size_in_memory(kind.pointee)
 
 
@@ -114,7 +114,7 @@ def copy(builder: Any, to: Any, array: Any, size: int) -> None:
 
 
 def release_arrays(frame: Frame) -> None:
-    """Emits what frees all arrays that there are, if there may be any."""
+    """Emits the freeing of all arrays that are left, if there may be any."""
     if "new_array" in frame.builder.module.globals:
         frame.builder.call(_release(frame.builder.module), [frame.arrays])
 
@@ -130,8 +130,8 @@ def _is_there(make: Any, block: Any) -> Any:
 
 
 def _new(module: Any) -> Any:
-    """Gives the address of new memory, which is the first in the list then; none where there is
-    no memory, or less is left than is asked for. It takes the place of what is left, too."""
+    """The function that allocates memory, takes its bytes from those that are left, and puts it
+    first in the list. It returns no address where there is no memory, or too few bytes are left."""
     parameters = [ADDRESS.as_pointer(), INT, INT.as_pointer()]
     function, make = own_function(module, "new_array", ADDRESS, parameters)
     if make is None:
@@ -155,7 +155,7 @@ def _new(module: Any) -> Any:
 
 
 def _free(module: Any) -> Any:
-    """Takes an array of so many bytes out of the list, and frees it; they are left then."""
+    """The function that takes an array out of the list, frees it, and gives its bytes back."""
     parameters = [ADDRESS.as_pointer(), ADDRESS, INT, INT.as_pointer()]
     function, make = own_function(module, "free_array", NOTHING, parameters)
     if make is None:
@@ -177,7 +177,7 @@ def _free(module: Any) -> Any:
 
 
 def _release(module: Any) -> Any:
-    """Frees all arrays of the list."""
+    """The function that frees all arrays of the list."""
     function, make = own_function(module, "release_arrays", NOTHING, [ADDRESS.as_pointer()])
     if make is None:
         return function
@@ -197,7 +197,7 @@ def _release(module: Any) -> Any:
 
 
 def _fill(module: Any, kind: Any) -> Any:
-    """Puts a number in all places of an array."""
+    """The function that puts a number in all places of an array."""
     name = f"fill_{kind.pointee}"
     function, make = own_function(module, name, NOTHING, [kind, INT, kind.pointee])
     if make is None:

@@ -58,7 +58,7 @@ SHORT = 2**16  # instructions of a loop that is counted as a whole
 
 
 class Emitter:
-    """Emits the instructions of a region where a builder stands."""
+    """Emits the instructions of a region at the place of the frame's builder."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class Emitter:
         self.builder, self.scalars = frame.builder, Scalars(machine)
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
-        self.given_places: dict[Value, Any] = {}  # where new arrays go that have a place
-        self.held: Container[Value] = ()  # those that aren't freed
+        self.given_places: dict[Value, Any] = {}  # the places of new arrays that have one already
+        self.held: Container[Value] = ()  # arrays that aren't freed
 
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
-        """The results of a block, for the values of its parameters."""
+        """Emits a block for these values of its parameters; returns its results."""
         self.values.update(zip(block.parameters, parameters, strict=True))
         counted = counted_at(block.instructions, INTERVAL)
         for k, instruction in enumerate(block.instructions):
@@ -159,7 +159,7 @@ class Emitter:
             self.values.update(zip(numbers, found, strict=True))
 
     def array(self, made: NewArray | Element | Put | Copy | Free) -> None:
-        """What makes, reads, changes or frees an array. A change is made in place."""
+        """Makes, reads, changes or frees an array. A change is made in place."""
         first, *others = self.read(made.operands)
         if isinstance(made, NewArray):
             found = self.values[made.result] = self.new(made.result)
@@ -184,7 +184,7 @@ class Emitter:
         self.values[made.result] = found
 
     def new(self, array: Value) -> Any:
-        """Memory for an array, which may be given."""
+        """Memory for an array; a place may be given for it."""
         given = self.given_places.get(array)
         return given or self.arrays.new(llvm_type(array.type), array.array_type.size)
 
@@ -197,7 +197,7 @@ class Emitter:
         self.values[made.result] = found
 
     def structural(self, made: Structural) -> None:
-        """Has NumPy fill the results: new arrays, and numbers in variables. Random numbers
+        """Calls NumPy to fill the results: new arrays, and variables for numbers. Random numbers
         have machine code."""
         computed, drawn = Computed.by(made), is_native(made)
         places = [
@@ -243,7 +243,7 @@ class Emitter:
                 _join(joined, results[k], end)
 
     def joined(self, value: Any) -> Any:
-        """What a value becomes where paths meet. A stack stays in its variables."""
+        """The phi of a value where paths meet. A stack stays in its variables."""
         return value if isinstance(value, Stack) else self.builder.phi(value.type)
 
     def while_loop(self, made: While) -> None:
@@ -276,13 +276,13 @@ class Emitter:
     def loop(
         self,
         initial: list[Any],
-        more: Callable[[list[Any]], Any],
+        condition: Callable[[list[Any]], Any],
         iteration: Callable[[list[Any]], list[Any]],
         work: int,
     ) -> list[Any]:
-        """Emits a loop, and returns the carried values after it. `more` emits its condition, and
-        `iteration`, which counts as this work, the carried values of the next iteration. No work
-        has been counted before."""
+        """Emits a loop, and returns the carried values after it. `condition` emits its condition.
+        `iteration` emits an iteration and returns the carried values of the next one; an iteration
+        counts as `work`, none of which was counted before."""
         make = self.builder
         before = make.block
         head, body, after = (make.append_basic_block() for _ in range(3))
@@ -291,7 +291,7 @@ class Emitter:
         carried = [self.joined(value) for value in initial]
         for held, value in zip(carried, initial, strict=True):
             _join(held, value, before)
-        make.cbranch(more(carried), body, after)
+        make.cbranch(condition(carried), body, after)
         make.position_at_end(body)
         if work:
             self.guards.count(work)
@@ -311,7 +311,7 @@ def no_stack(value: Any) -> Any:
 
 
 def _join(joined: Any, value: Any, end: Any) -> None:
-    """Says what a value is on the path that ends with a block."""
+    """Adds to a phi the value that it has on the path that ends with a block."""
     if isinstance(joined, Stack) or isinstance(value, Stack):
         if joined is not value:
             raise NotNative("stacks that change places have no machine code")
@@ -320,8 +320,8 @@ def _join(joined: Any, value: Any, end: Any) -> None:
 
 
 def _is_short(body: Block, count: Any, work: int) -> bool:
-    """Whether a loop is counted as a whole: its iterations are known to be few, and there is no
-    other loop or call in them."""
+    """Whether a loop is counted as a whole: its iterations are known to be few, and have no other
+    loop or call."""
     is_known = isinstance(count, ir.Constant) and 0 < count.constant * work <= SHORT
     return is_known and not any(
         isinstance(made, Call | NewArray | Push) or any(blocks_of(made))

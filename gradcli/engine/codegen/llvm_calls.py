@@ -1,4 +1,4 @@
-"""Functions that machine code calls: those of the C library, and Python's where that has none."""
+"""Functions that machine code calls: those of the C library, and Python's where it has none."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Calls:
     def __init__(
         self, frame: Frame, called: PythonFunctions, vectors: Callable[..., Any] | None = None
     ) -> None:
-        """`called` are the Python functions that the kernel holds. `vectors` gives
-        functions that have versions for several numbers at once, if there may be such."""
+        """`called` are the Python functions that the kernel holds. `vectors` returns functions that
+        have versions for several numbers at once, if such may be used."""
         self.frame, self.builder, self.called = frame, frame.builder, called
         self.vectors = vectors
 
     def call(self, name: str, values: Sequence[Any]) -> Any:
-        """The function of an op that no formula says more about."""
+        """The function of an op that has no formula in other ops."""
         if self.vectors and name == "pow" and _power_of(values[1]) in POWERS:
             return self._product(values[0], _power_of(values[1]))
         if self.vectors and (found := self.vectors(self.builder.module, name, len(values))):
@@ -68,7 +68,8 @@ class Calls:
         return found
 
     def _python(self, name: str, values: Sequence[Any]) -> Any:
-        """What a Python function of floats gives. What it raises ends the kernel."""
+        """The result of a Python function of floats. An exception that it raises ends the
+        kernel."""
         make, callee = self.builder, self.called.callee(self.frame, name)
         result = self.frame.variable(ir.Constant(DOUBLE, 0.0))
         raised = make.call(self._caller(len(values)), [result, callee, *values])
@@ -76,8 +77,8 @@ class Calls:
         return make.load(result)
 
     def _caller(self, arity: int) -> Any:
-        """The function that calls a Python function of so many floats, and gives 0 unless that
-        raises."""
+        """The function that calls a Python function of `arity` floats. It returns a status, 0
+        unless that raises."""
         parameters = [DOUBLE.as_pointer(), ADDRESS, *[DOUBLE] * arity]
         caller, make = own_function(self.builder.module, f"call_{arity}", STATUS, parameters)
         if make is None:

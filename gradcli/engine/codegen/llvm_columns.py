@@ -1,4 +1,4 @@
-"""How a kernel on rows reaches what each row has, as LLVM text."""
+"""How a kernel on rows reaches the values of each row, as LLVM text."""
 
 from __future__ import annotations
 
@@ -19,72 +19,71 @@ from .llvm_turning import Turned
 from .llvm_types import at, in_memory, llvm_types, load, size_in_memory, store
 from .row_groups import PART
 
-MAX_ELEMENTS = 16  # of arrays that are copied without a loop
+MAX_ELEMENTS = 16  # of an array that is copied without a loop
 
 
 def parts_of(values: Sequence[Value], held: Sequence[Held], rows: int) -> list[Part]:
-    """What emits the access to parameters or results."""
+    """The parts that emit the access to parameters or results."""
     rest = iter(values)
     return [_KINDS[each.layout]([*islice(rest, each.width)], rows) for each in held]
 
 
 class Part:
-    """Parameters or results that are held in one way. This is how, where they are the same for all
-    rows: one parameter.
+    """Parameters or results that are held in one way. This class is for one parameter that all rows
+    share; the others override it.
 
-    size  how many elements their array has; 0 for numbers
+    size  the number of elements of their array; 0 for numbers
     """
 
     size = 0
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
-        """`rows`: how many are computed together."""
+        """`rows`: the number of rows computed together."""
         self.values, self.rows = values, rows
         self.types = llvm_types(values)
 
     def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
-        """Takes the next of the parameters."""
+        """Takes the next parameters of the function."""
         self.make = frame.builder
         self.given = [next(parameters) for _ in self.types]
 
     def take(self, start: Any) -> None:
-        """Emits what comes before some rows are computed."""
+        """Emits the preparation before some rows are computed."""
 
     def loaded(self, start: Any, k: Any) -> list[Any]:
-        """The values of one of the rows. That of an array is in memory, which the next row takes
-        over."""
+        """The values of one of the rows. An array is in memory that the next row uses, too."""
         return self.given
 
     def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
-        """Emits what keeps the values of one of the rows."""
+        """Emits the stores of the values of one of the rows."""
         raise NotImplementedError
 
     def give(self, start: Any) -> None:
-        """Emits what comes after some rows were computed."""
+        """Emits the completion after some rows were computed."""
 
     def kept(self, value: Any, counts: Any) -> Any:
-        """What is kept of a row's value, which may not count in sums."""
+        """The value of a row as it is stored. In sums, it may not count."""
         return value
 
     def of_group(self, groups: Groups, start: Any) -> None:
-        """Tells where the rows of a group find the values."""
+        """Tells a group of rows where its values are."""
         for value, given in zip(self.values, self.given, strict=True):
             groups.shared[value] = given
 
     def places(self, start: Any) -> list[Any]:
-        """Where the numbers of a group's rows are to go."""
+        """The places for the numbers of a group's rows."""
         raise NotImplementedError
 
     def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
-        """Emits what keeps an element of the array of a group's row."""
+        """Emits the store of an element of an array of one row of a group."""
         raise NotImplementedError
 
     def element_done(self, k: Any) -> None:
-        """Emits what comes after an element of all rows of a group."""
+        """Emits the completion after an element of all rows of a group."""
 
 
 class _InMemory(Part):
-    """What each row has. `column` is the address of the first number."""
+    """Values that each row has. `column` is the address of the first number."""
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
         super().__init__(values, rows)
@@ -136,7 +135,7 @@ class _InMemory(Part):
 
 
 class _Column(_InMemory):
-    """A column: the number of each row follows the one of the row before."""
+    """A column: the numbers of all rows follow each other."""
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
         super().__init__(values, rows)
@@ -230,7 +229,7 @@ class _Rows(_InMemory):
 
 class _Sum(Part):
     """Totals over rows. Where several rows are computed together, their numbers go to columns
-    before, which are added up eight rows at a time."""
+    first, which are added up eight rows at a time."""
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
         super().__init__(values, rows)
@@ -289,7 +288,7 @@ _KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows, Layou
 
 
 def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
-    """Emits something for each element of an array, without a loop where they are few."""
+    """Emits `body` for each element of an array; without a loop if they are few."""
     if size > MAX_ELEMENTS:
         count_up(make, ir.Constant(INT, size), 1, body)
         return

@@ -1,5 +1,6 @@
 """Random numbers in machine code, bit for bit those of NumPy's generator: its seed sequence, Philox
-4x64 with ten rounds, and NumPy's own functions for what is distributed otherwise than its words."""
+4x64 with ten rounds, and NumPy's own functions that turn its words into normal and bounded
+numbers."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from .llvm_frame import ADDRESS, BIT, DOUBLE, FLOAT, INT, NOTHING, count_up, dec
 from .machine import offer_random
 
 WORD, WIDE = ir.IntType(32), ir.IntType(128)
-# What a generator is: two words of the key, how many blocks there were, how many words of the last
-# block are used, whether half of the last word isn't, that word, and the block.
+# The fields of a generator: two words of the key, the number of blocks so far, the used words of
+# the last block, whether half of the last word is unused, that word, and the block.
 KEY, BLOCKS, USED, IS_HALF, HALVED, BLOCK, SIZE = 0, 2, 3, 4, 5, 6, 4
 GENERATOR = ir.ArrayType(INT, BLOCK + SIZE)
 # NumPy's functions of a generator that it sees through pointers.
 STANDARD, BOUNDED = "random_standard_normal", "random_bounded_uint64_fill"
-WORK, WORK_EACH = 200, 40  # instructions, about, of a draw and of each number
-# NumPy's `SeedSequence`: what values are hashed with on the way in and out, and mixed with.
+WORK, WORK_EACH = 200, 40  # about how many instructions a draw takes, and each of its numbers
+# The constants of NumPy's `SeedSequence` for hashing on the way in and out, and for mixing.
 IN, OUT = (0x43B0D7E5, 0x931E8875), (0x8B51F9DD, 0x58F38DED)
 MIX_LEFT, MIX_RIGHT = 0xCA01F9DD, 0x4973F715
-# Philox: the factors of a round, and what the key grows by after one.
+# Philox: the factors of a round, and the growth of the key after one.
 FACTORS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 GROWTH = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 ROUNDS = 10
@@ -34,7 +35,7 @@ UNIT = 2.0**-53
 
 
 def is_native(made: Structural) -> bool:
-    """Whether a draw has machine code: one of numbers, whose distribution no one refuses."""
+    """Whether a draw has machine code: a draw of numbers whose distribution is valid."""
     options = dict(made.options)
     if made.op.name == "uniform":
         return _are(options["low"], options["high"], kinds=(int, float))
@@ -52,12 +53,13 @@ def _are(*given: Any, kinds: tuple[type, ...]) -> bool:
 
 
 def work_of_draw(made: Structural) -> int:
-    """How many instructions a draw takes, about."""
+    """About how many instructions a draw takes."""
     return WORK + WORK_EACH * prod(dimensions(made.results[0].type))
 
 
 def draw(make: Any, made: Structural, state: Sequence[Any], place: Any) -> None:
-    """Emits a draw from the seed and the number of the draw, of numbers from a place on."""
+    """Emits a draw from the seed and the number of the draw. Its numbers go to memory, from `place`
+    on."""
     name, options = made.op.name, dict(made.options)
     if name == "normal":
         start, width = options["mean"], options["std"]
@@ -72,7 +74,7 @@ def draw(make: Any, made: Structural, state: Sequence[Any], place: Any) -> None:
 
 
 def _filler(module: Any, name: str, kind: Any) -> Any:
-    """The function that fills memory with numbers of a distribution, from a start on, and of a
+    """The function that fills memory with numbers of a distribution, given by a start and a
     width."""
     number = INT if name == "randint" else DOUBLE
     parameters = [INT, INT, number, number, INT, kind]
@@ -98,7 +100,8 @@ def _uniform(make: Any, state: Any, low: Any, width: Any, size: Any, into: Any) 
 def _spread(
     make: Any, standard: Callable[[], Any], start: Any, width: Any, size: Any, into: Any
 ) -> None:
-    """Emits a loop over numbers of a distribution in its standard form."""
+    """Emits a loop over numbers of a distribution in its standard form, shifted by `start` and
+    scaled by `width`."""
 
     def fill(index: Any) -> None:
         found = make.fadd(start, make.fmul(width, standard()))
@@ -127,7 +130,7 @@ def _view(make: Any, state: Any) -> Any:
 
 
 def _unit(module: Any) -> Any:
-    """The function that gives the next number between 0 and 1."""
+    """The function that returns the next number between 0 and 1."""
 
     def body(make: Any, state: Any) -> Any:
         bits = make.lshr(make.call(_next(module), [state]), ir.Constant(INT, 11))
@@ -137,7 +140,7 @@ def _unit(module: Any) -> Any:
 
 
 def _next(module: Any) -> Any:
-    """The function that gives the next word."""
+    """The function that returns the next word."""
 
     def body(make: Any, state: Any) -> Any:
         generator = make.bitcast(state, GENERATOR.as_pointer())
@@ -154,7 +157,7 @@ def _next(module: Any) -> Any:
 
 
 def _next_half(module: Any) -> Any:
-    """The function that gives the next half of a word, the lower one first."""
+    """The function that returns the next half of a word, the lower one first."""
 
     def body(make: Any, state: Any) -> Any:
         generator = make.bitcast(state, GENERATOR.as_pointer())
@@ -171,7 +174,7 @@ def _next_half(module: Any) -> Any:
 
 
 def _new_block(make: Any, generator: Any) -> None:
-    """Emits Philox on the next count of blocks."""
+    """Emits Philox on the next block count."""
     blocks = _part(make, generator, BLOCKS)
     count = make.add(make.load(blocks), ir.Constant(INT, 1))
     make.store(count, blocks)
@@ -196,7 +199,7 @@ def _product(make: Any, word: Any, factor: int) -> tuple[Any, Any]:
 
 
 def _begin(module: Any) -> Any:
-    """The function that begins a generator with a seed and the number of a draw."""
+    """The function that starts a generator from a seed and the number of a draw."""
 
     def body(make: Any, generator: Any, seed: Any, number: Any) -> None:
         for k, word in enumerate(_key(make, seed, number)):
@@ -210,8 +213,8 @@ def _begin(module: Any) -> Any:
 
 
 def _key(make: Any, seed: Any, number: Any) -> list[Any]:
-    """Emits the key that a seed sequence gives of two numbers that aren't negative: each is one
-    word of 32 bits if it fits, else two."""
+    """Emits the key that a seed sequence makes of two numbers that aren't negative. Each is one
+    word of 32 bits if it fits, otherwise two."""
     half, none = ir.Constant(INT, 32), ir.Constant(WORD, 0)
     low, high, first, second = [
         make.trunc(part, WORD) for n in (seed, number) for part in (n, make.lshr(n, half))
@@ -230,7 +233,7 @@ def _key(make: Any, seed: Any, number: Any) -> list[Any]:
 
 
 def _hash(make: Any, constant: int, factor: int) -> Callable[[Any], Any]:
-    """What emits hashes of words, one after another."""
+    """A function that emits the hashes of words, one after another."""
     state = constant
 
     def hashed(word: Any) -> Any:
@@ -255,7 +258,7 @@ def _folded(make: Any, word: Any) -> Any:
 
 
 def _part(make: Any, array: Any, k: Any) -> Any:
-    """Where an element of an array is."""
+    """The address of an element of an array."""
     k = ir.Constant(INT, k) if isinstance(k, int) else k
     return make.gep(array, [ir.Constant(INT, 0), k], inbounds=True)
 
@@ -263,7 +266,7 @@ def _part(make: Any, array: Any, k: Any) -> Any:
 def _function(
     module: Any, name: str, gives: Any, takes: Sequence[Any], body: Callable[..., Any]
 ) -> Any:
-    """A function of the module, which is made once; `body` emits it, and gives its result."""
+    """A function of the module, which is made once. `body` emits it, and returns its result."""
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(gives, takes), name)

@@ -1,11 +1,12 @@
 """`each` of the IR as LLVM text: a function of its own, with a loop for each axis.
 
-The arrays that it changes are apart from all others in memory (one that it reads, too, it changes
-at the place that it has read), and where a point would step back
-that is noted: so LLVM can compute several points of the last axis at once. What is combined along
-the last axis goes to a block of `BLOCK` numbers first, and eight of them are combined at a time.
-Functions of the C library that compute several numbers at once compute single ones, too, so that
-the bits of an element don't depend on its place.
+LLVM can compute several points of the last axis at once, for two reasons. The arrays that change
+are apart from all others in memory; one that is also read is only changed at the place that was
+read. And a point that would step back only notes that.
+
+Numbers that are combined along the last axis go to a block of `BLOCK` numbers first, eight of which
+are combined at a time. Functions of the C library that compute several numbers at once also compute
+single ones, so that the bits of an element don't depend on its place.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]
 
 
 class Around(NamedTuple):
-    """What the function of an `each` takes from around: the types of values, and what emits
-    instructions on values where a frame stands."""
+    """What the function of an `each` takes from outside: the LLVM types of values, and a function
+    that emits instructions at the place of a frame."""
 
     kinds: Callable[[Sequence[Value]], list[Any]]
     emit: Emit
 
 
 def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) -> list[Any]:
-    """Emits a call of the function of an `each`, and the function where the module has none that
-    computes the same; gives its results."""
+    """Emits a call of the function of an `each`, and that function unless the module has an equal
+    one; returns the results."""
     make = frame.builder
     outside = [v for v in used([made.body]) if v not in made.initial]
     function = _Function(frame.apart, made, outside, around)
@@ -71,13 +72,13 @@ def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) 
 
 
 class _Wide(Described):
-    """A function in which LLVM may fill the widest registers that there are."""
+    """A function in which LLVM may use the widest registers that there are."""
 
     said = f'"prefer-vector-width"="{WIDEST}"'
 
 
 class _Frame(Noting):
-    """A function that gives its status, and numbers."""
+    """A function that returns its status, and numbers."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -88,7 +89,7 @@ class _Frame(Noting):
         self.kind = function.function_type.return_type
 
     def room(self, kind: Any) -> Any:
-        """A place for a value."""
+        """Memory for a value."""
         return self.variable(ir.Constant(kind, ir.Undefined))
 
     def done(self, results: Sequence[Any]) -> None:
@@ -102,10 +103,10 @@ class _Frame(Noting):
 
 
 class _Function:
-    """The function of an `each`. Its name says what it computes.
+    """Emits the functions of an `each`. Those that compute the same have the same name.
 
     single  the positions of the numbers among the results
-    rows    the positions of what is combined along the last axis first
+    rows    the positions of the results that are combined along the last axis first
     """
 
     def __init__(self, module: Any, made: Each, outside: list[Value], around: Around) -> None:
@@ -117,8 +118,8 @@ class _Function:
         self.rows = combined_along_it(made)
 
     def function(self, name: str, indices: int, results: Sequence[int]) -> _Frame:
-        """A new function of what the body uses, and of so many ints. Arrays that are changed are
-        apart from all others."""
+        """A new function of the values that the body uses, and of `indices` ints. Arrays that are
+        changed are apart from all others."""
         kinds = self.around.kinds([*self.made.initial, *self.outside])
         found = ir.LiteralStructType([STATUS, *[self.kind(k) for k in results]])
         parameters = [ADDRESS, *kinds, *[INT] * indices]
@@ -177,7 +178,7 @@ class _Function:
         return function
 
     def values(self, frame: _Frame) -> dict[Value, Any]:
-        """The values from around."""
+        """The values from outside."""
         return dict(zip((*self.made.initial, *self.outside), frame.arguments, strict=False))
 
     def emit(self, frame: _Frame, indices: Sequence[Any], instructions: Any) -> dict[Value, Any]:
@@ -190,7 +191,7 @@ class _Function:
         return frame.builder.gep(frame.arguments[k], [place], inbounds=True)
 
     def point(self, frame: _Frame, indices: Sequence[Any], blocks: Any) -> None:
-        """Emits what a point takes. What is combined along the last axis goes to the places of
+        """Emits a point. Numbers that are combined along the last axis go to the places of
         `blocks`."""
         make, made = frame.builder, self.made
         values = self.emit(frame, indices, made.body.instructions)
@@ -207,8 +208,8 @@ class _Function:
     # ---- the last axis ---------------------------------------------------------------------------
 
     def row(self) -> Any:
-        """The function that goes along the last axis, from an index on for so many points, and
-        combines what is to be combined there: by halves where the points are many."""
+        """The function that computes some points of the last axis, from an index on, and combines
+        their numbers: by halves if the points are many."""
         axes = len(self.made.shape)
         frame = self.function(f"row_{self.name}", axes + 1, self.rows)
         function, make = frame.builder.function, frame.builder
@@ -237,7 +238,7 @@ class _Function:
         return function
 
     def halves(self, frame: _Frame, function: Any, low: Any, size: Any) -> None:
-        """Emits two calls for the halves of a row, of which the first is a multiple of eight."""
+        """Emits a call for each half of a row; the first half is a multiple of eight."""
         make = frame.builder
         half = make.mul(make.udiv(size, ir.Constant(INT, 16)), ir.Constant(INT, 8))
         given = [frame.held, *frame.arguments[:-2]]
@@ -253,7 +254,7 @@ class _Function:
         make.ret(make.insert_value(found, frame.status(), 0))
 
     def of_block(self, frame: _Frame, k: int, block: Any, size: Any) -> Any:
-        """Combines the first numbers of a block."""
+        """Combines the first `size` numbers of a block."""
         make, way = frame.builder, self.made.ways[k]
         kind = self.kind(k)
         total = frame.room(in_memory(kind))
@@ -292,15 +293,15 @@ class _Function:
 
 
 def two_by_two(combine: Callable[[Any, Any], Any], numbers: Sequence[Any]) -> Any:
-    """What numbers give that are combined two by two, and what these give again; they are as many
-    as a power of two."""
+    """Combines numbers in pairs, then the results in pairs, down to one number. Their number is a
+    power of two."""
     while len(numbers) > 1:
         numbers = [combine(a, b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
     return numbers[0]
 
 
 def combined(frame: Frame, way: str, a: Any, b: Any) -> Any:
-    """Emits what two numbers give, or the numbers of two vectors."""
+    """Emits the combination of two numbers, or of two vectors of numbers."""
     make = frame.builder
     if way == "or":
         return make.or_(a, b)

@@ -1,8 +1,8 @@
 """The frame of a kernel: how Python calls it, what it calls of Python, and how it is left.
 
-A kernel is a function of Python's C interface ("fastcall"), so a call costs no more than that of a
-builtin. It holds the interpreter's lock. Its `self` is a tuple: the class StepBack, and the Python
-functions that it calls, so that its code is the same in every process.
+A kernel is a function of Python's C interface ("fastcall"), so calling it costs no more than
+calling a builtin. It holds the interpreter's lock. Its `self` is a tuple: the class StepBack, and
+the Python functions that it calls. So its code is the same in every process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATUS = ir.IntType(32)
 DONE, STEPPED_BACK, RAISED = range(3)  # how a function ends, which is its status
 ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
 NULL = ir.Constant(ADDRESS, None)
-# Of Python's C interface: results, and parameters.
+# Functions of Python's C interface: results, and parameters.
 _INTERFACE: dict[str, tuple[Any, list[Any]]] = {
     "PyBool_FromLong": (ADDRESS, [INT]),
     "PyErr_BadArgument": (STATUS, []),
@@ -54,7 +54,7 @@ def python(builder: Any, name: str, *values: Any) -> Any:
 
 
 def passed(builder: Any, value: Any) -> Any:
-    """A number as functions of any numbers in C take it."""
+    """A number as C passes it to a function of any numbers."""
     return builder.fpext(value, DOUBLE) if value.type == FLOAT else value
 
 
@@ -80,7 +80,7 @@ class Pure(Described):
 
 
 def own_function(module: Any, name: str, result: Any, parameters: Sequence[Any]) -> tuple[Any, Any]:
-    """A function of a module, and a builder for it; no builder where it is there already."""
+    """A function of a module, and a builder for it; no builder if it is there already."""
     if name in module.globals:
         return module.globals[name], None
     function = ir.Function(module, ir.FunctionType(result, parameters), name)
@@ -115,11 +115,11 @@ def text_of(builder: Any, text: str) -> Any:
 
 
 class PythonFunctions(list[Any]):
-    """The Python functions that a kernel holds: of numbers by the names of their ops, and those of
-    arrays. Each is there once."""
+    """The Python functions that a kernel holds, each once: of numbers, by the names of their ops,
+    and of arrays."""
 
     def callee(self, frame: Frame, function: Any) -> Any:
-        """Emits what gives a function, which is added."""
+        """Emits the loading of a function, which is added."""
         if function not in self:
             self.append(function)
         place = ir.Constant(INT, 1 + self.index(function))
@@ -127,13 +127,13 @@ class PythonFunctions(list[Any]):
 
 
 class Frame:
-    """A function of machine code, where a builder stands.
+    """A function of machine code, and the builder's place in it.
 
     held       the address of the kernel's `self`
-    bottom     where the C stack stood when the kernel was called, as an int
+    bottom     the position of the C stack when the kernel was called, as an int
     arrays     the place of the address of the first array in the kernel's list
     apart      the module of the functions of its `each`, which LLVM optimises
-    is_masked  whether code goes on where it steps back, and its results are not kept
+    is_masked  whether code goes on where it steps back; its results are thrown away
     step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
     """
@@ -149,11 +149,11 @@ class Frame:
         function.attributes.add("nounwind")
         start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
         self.builder = ir.IRBuilder(start)
-        self._ending: Any = None  # the block that functions lead to which weren't done
-        self._ends: Any = None  # how these have ended
+        self._ending: Any = None  # the block that leaves as a called function has ended
+        self._ends: Any = None  # the status of that function
 
     def here(self) -> Any:
-        """Where the C stack stands."""
+        """The current position of the C stack."""
         return self.builder.ptrtoint(self.builder.alloca(BYTE), INT)
 
     def variable(self, value: Any) -> Any:
@@ -168,11 +168,11 @@ class Frame:
         self.leave_if(condition, self.step_back)
 
     def safe(self, place: Any) -> Any:
-        """A place in an array, which is in it also where code goes on after a check has failed."""
+        """A place in an array, made valid where code goes on after a failed check."""
         return place
 
     def leave_as(self, status: Any) -> None:
-        """Leaves as a function has ended that was called, if it wasn't done."""
+        """Leaves in the way in which a called function has ended, unless that is done."""
         make = self.builder
         if self.is_masked:
             self.leave_if(make.icmp_signed("==", status, STATUS(RAISED)), self.raised)
@@ -188,7 +188,7 @@ class Frame:
         self.leave_if(make.icmp_signed("!=", status, STATUS(DONE)), self._ending)
 
     def leave_if(self, condition: Any, block: Any) -> None:
-        """Branches to one of the blocks that leave the kernel, which is seldom."""
+        """Branches to a block that leaves the kernel. That is rare."""
         after = self.builder.append_basic_block()
         self.builder.cbranch(condition, block, after).set_weights([1, 99])
         self.builder.position_at_end(after)
@@ -212,7 +212,7 @@ class Kernel(Frame):
         return [self._unboxed(self._argument(k), kind) for k, kind in enumerate(types)]
 
     def limits(self, n: int) -> tuple[Any, Any]:
-        """The limits, ints that may be given after `n` parameters: of work and of memory."""
+        """The limits of work and memory, ints that may be given after `n` parameters."""
         make, given = self.builder, ir.Constant(INT, n)
         limits = [self.variable(ir.Constant(INT, NO_LIMIT)) for _ in range(2)]
         with make.if_then(make.icmp_signed("!=", self._count, given), likely=False):
@@ -246,7 +246,7 @@ class Kernel(Frame):
 
     def done(self, results: Sequence[Any], release: Callable[[], None]) -> None:
         """Ends the kernel with a tuple of results, and emits the blocks that leave it. `release`
-        emits what is to be done at every end."""
+        emits the clean-up at every end."""
         make = self.builder
         letters = {DOUBLE: "d", FLOAT: "d", INT: "L", BIT: "N"}
         types = text_of(make, f"({''.join([letters[value.type] for value in results])})")
@@ -267,7 +267,7 @@ class Kernel(Frame):
 
 
 def _unboxing(module: Any, kind: Any) -> Any:
-    """The function that gives how it ended, and the number that an object is."""
+    """The function that unboxes a number. It returns its status and the number."""
     result = ir.LiteralStructType([STATUS, kind])
     function, make = own_function(module, f"unboxed_{kind}", result, [ADDRESS])
     if make is None:

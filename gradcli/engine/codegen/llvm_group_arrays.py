@@ -1,5 +1,5 @@
-"""Arrays of a group's rows as LLVM text: each element has a place for each row. What is done for
-many elements is a loop over these, around one over the rows."""
+"""Arrays of a group's rows as LLVM text. Each element is a column with a place for each row. An
+operation on many elements is a loop over the elements, around one over the rows."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from .llvm_guards import Guards, Stack
 from .llvm_masks import RowEmitter
 from .llvm_places import Places
 from .llvm_types import at, in_memory, llvm_type
-from .row_groups import GROUP, own_arrays
+from .row_groups import GROUP, own_arrays, work_of_group
 
-MOST_IN_ROW = 2**6  # instructions of points that are computed together for each row
+MOST_IN_ROW = 2**6  # instructions, at most, of points that are computed together for each row
 
 Finish = Callable[[RowEmitter, Any], None]
-Numbers = dict[int, list[Any]]  # by the positions of what they are combined with
+Numbers = dict[int, list[Any]]  # by the positions of the results that they are combined in
 Total = Callable[[RowEmitter, Any, Numbers], None]
 
 
 class GroupArrays(Places):
-    """Emits what makes, reads and changes arrays of which each row has its own."""
+    """Emits operations on arrays of which each row has its own."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class GroupArrays(Places):
         called: PythonFunctions,
         memory: Sequence[Any],
     ) -> None:
-        """`memory` has the addresses of the `own_arrays` of the region."""
+        """`memory` are the addresses of the `own_arrays` of the region."""
         super().__init__(frame, guards, called)
         self._block = region.block
         self._scratch: dict[tuple[str, int], Any] = {}
@@ -80,7 +80,7 @@ class GroupArrays(Places):
                     self._take_over(made.initial, made.condition.parameters)
 
     def _take_over(self, arrays: Sequence[Value], others: Sequence[Value]) -> None:
-        """Gives values the memory of arrays."""
+        """Gives `others` the memory of `arrays`."""
         for array, other in zip(arrays, others, strict=True):
             if array in self.columns:
                 self.columns[other] = self.columns[array]
@@ -95,7 +95,7 @@ class GroupArrays(Places):
         raise NotImplementedError
 
     def elements_read(self, array: Value) -> set[int] | None:
-        """Which elements are read of an array that each row has; None where that isn't known."""
+        """The elements that are read of an array that each row has; None where that isn't known."""
         read = [m for m in every(self._block) if isinstance(m, Element) and m.array is array]
         copied = any(isinstance(m, Copy) and m.array is array for m in every(self._block))
         if copied or any(made.place not in self.constants for made in read):
@@ -108,7 +108,7 @@ class GroupArrays(Places):
         return at(make, start, k * GROUP if isinstance(k, int) else make.mul(k, INT(GROUP)))
 
     def _scratch_of(self, kind: Any, k: int) -> Callable[[Any], Any]:
-        """`LANES` columns of numbers for a while. There is one such memory for each `k`."""
+        """Temporary memory of `LANES` columns of numbers: one for each `k`."""
         key = str(kind), k
         if key not in self._scratch:
             with self.builder.goto_entry_block():
@@ -120,7 +120,7 @@ class GroupArrays(Places):
     # ---- whole arrays ----------------------------------------------------------------------------
 
     def whole(self, made: NewArray | Copy | Each, mask: Any) -> None:
-        """What is done for all elements, or for all points."""
+        """An operation on all elements, or for all points."""
         if isinstance(made, Each):
             self._each(made, mask)
             return
@@ -140,9 +140,9 @@ class GroupArrays(Places):
         number: Callable[[RowEmitter, Any, Any], Any],
         reads: Sequence[Value] = (),
     ) -> None:
-        """Gives all elements of an array numbers."""
+        """Puts a number into each element of an array."""
         size = array.array_type.size
-        self.guards.count(GROUP * size // 4)
+        self.guards.count(work_of_group(size))
 
         def element(k: Any) -> None:
             def put(emitter: RowEmitter, row: Any) -> None:
@@ -153,7 +153,7 @@ class GroupArrays(Places):
         count_up(self.builder, INT(size), 1, element)
 
     def copy_arrays(self, targets: Sequence[Value], arrays: Sequence[Value], mask: Any) -> None:
-        """Gives arrays the elements of others, which are elsewhere in memory or the same."""
+        """Copies arrays into others, which are elsewhere in memory or the same."""
         for target, array in zip(targets, arrays, strict=True):
             own = self.columns.get(array)
             if target not in self.columns or own is self.columns[target]:
@@ -167,10 +167,10 @@ class GroupArrays(Places):
             self._fill(target, mask, number)
 
     def move_arrays(self, made: Push | Pop, mask: Any) -> None:
-        """Copies the arrays of an entry to a stack, or from there."""
+        """Copies the arrays of an entry to a stack, or from it."""
         entry, pops = self.entry(made), isinstance(made, Pop)
         for array in entry.arrays:
-            self.guards.count(GROUP * array.array_type.size // 4)
+            self.guards.count(work_of_group(array.array_type.size))
             self._move(array, (entry.stack, entry.start), entry.place_of(array), mask, pops)
 
     def _move(
@@ -201,7 +201,7 @@ class GroupArrays(Places):
     # ---- each ------------------------------------------------------------------------------------
 
     def _each(self, made: Each, mask: Any) -> None:
-        self.guards.count(GROUP * work_of_points(made) // 4)
+        self.guards.count(work_of_group(work_of_points(made)))
         numbers = [k for k, (_, place) in enumerate(made.given) if place is None]
         for k in numbers:
             self.place_of(made.results[k])
@@ -234,8 +234,9 @@ class GroupArrays(Places):
     def _points(
         self, made: Each, mask: Any, start: Any, count: int, finish: Total | None = None
     ) -> None:
-        """What some points take that are adjacent along the last axis; of none, what is needed to
-        go on. `finish` gets what they give to be combined along it."""
+        """Computes `count` adjacent points along the last axis, from `start` on; if the count is 0,
+        one point whose numbers aren't combined. `finish` gets the numbers that are combined along
+        the axis."""
         make, along = self.builder, combined_along_it(made)
         last = made.body.parameters[-1]
 
@@ -258,8 +259,8 @@ class GroupArrays(Places):
         self.straight((), mask, outside, give)
 
     def _line(self, made: Each, mask: Any) -> None:
-        """The points along the last axis. `LANES` of the numbers that are combined there are so at
-        a time, as far as there are as many; then what these give, two by two; then the rest."""
+        """The points along the last axis. Numbers that are combined there are so `LANES` at a time,
+        as long as there are as many; then their results two by two; then the remaining numbers."""
         make, size = self.builder, made.shape[-1]
         whole = size - size % LANES
 
@@ -308,7 +309,7 @@ class GroupArrays(Places):
     def _combine(
         self, emitter: RowEmitter, made: Each, k: int, value: Any, place: Value | None, row: Any
     ) -> None:
-        """Combines a number with what there is, in an array at a place."""
+        """Combines a number with the current value of a result, in an array at a place."""
         if place is None:
             target = self.places[made.results[k]]
         else:
@@ -319,6 +320,6 @@ class GroupArrays(Places):
 
 
 def _lanes(combine: Callable[[Any, Any], Any], numbers: Sequence[Any]) -> list[Any]:
-    """What numbers give that are combined `LANES` at a time."""
+    """Numbers, combined `LANES` at a time."""
     eights = [numbers[k : k + LANES] for k in range(0, len(numbers), LANES)]
     return [reduce(combine, column) for column in zip(*eights, strict=True)]

@@ -1,12 +1,13 @@
-"""Regions with loops on groups of rows, as LLVM text: the rows of a group go through them together.
+"""Regions with loops on groups of rows, as LLVM text: the rows of a group run together.
 
-What is straight is a loop over the rows of the group, which LLVM computes for several rows at once.
+Straight code is a loop over the rows of the group, which LLVM computes for several rows at once.
 Values that are needed later have a place for each row. A loop of the region runs as long as any row
-of the group stays in it, and a mask says which do: what the others compute is not kept. A stack has
-entries of the whole group. So a row that leaves a loop before others takes part in the last
-iterations of the pullback's loop, not in the first, and finds its entries where it left them. How
-many iterations each row took is on the stack, too: a row that steps back leaves `while` and begins
-no other loop, whatever its numbers say, and the pullback has to go the same way.
+of the group stays in it. A mask says which rows do; the results of the others are thrown away.
+
+A stack has entries of the whole group. So a row that leaves a loop before others takes part in the
+last iterations of the pullback's loop, not in the first, and finds its entries where it left them.
+The number of iterations of each row is on the stack, too: a row that steps back leaves `while` and
+begins no other loop, whatever its numbers say, and the pullback has to go the same way.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ from ..passes.copying import used
 from .llvm_frame import BIT, INT, count_up
 from .llvm_group_arrays import Finish, GroupArrays
 from .llvm_masks import RowEmitter
-from .row_groups import GROUP, carries, has_either_side
+from .row_groups import carries, has_either_side, work_of_group
 
 
 class Groups(GroupArrays):
-    """Emits what computes a group of rows."""
+    """Emits the computation of a group of rows."""
 
     @cached_property
     def uses(self) -> Counter[Value]:
@@ -74,8 +75,8 @@ class Groups(GroupArrays):
         reads: Sequence[Value] = (),
         finish: Finish | None = None,
     ) -> None:
-        """Emits instructions for each row where a mask holds, and then what `finish` does with the
-        values that it reads."""
+        """Emits instructions for each row of a mask, and then what `finish` emits for the values
+        `reads`."""
         block = Block((), list(instructions), tuple(reads))
         outside = [value for value in used([block]) if value in self.places]
         local: Counter[Value] = Counter()
@@ -110,7 +111,7 @@ class Groups(GroupArrays):
     def run(
         self, block: Block, mask: Any, reads: Sequence[Value], finish: Finish | None = None
     ) -> None:
-        """Emits a block for the rows of a mask, and what is done with the values at its end."""
+        """Emits a block for the rows of a mask, and then `finish` for the values `reads`."""
         waiting: list[Instruction] = []
         for made in block.instructions:
             if isinstance(made, Constant):
@@ -151,8 +152,8 @@ class Groups(GroupArrays):
             self.for_loop(made, mask)
 
     def branch(self, made: Branch, mask: Any) -> None:
-        """A branch with loops inside: each side runs if any row takes it. Where it pops, the sides
-        come in the other order than where their entries were pushed."""
+        """A branch with loops inside: each side runs if any row takes it. A branch that pops runs
+        its sides in the opposite order, since entries come back last to first."""
         for result in made.results:
             if not isinstance(result.type, StackType | ArrayType):
                 self.place_of(result)
@@ -184,7 +185,7 @@ class Groups(GroupArrays):
     def change(
         self, emitter: RowEmitter, targets: Sequence[Value], values: Sequence[Value]
     ) -> None:
-        """Gives values to others, in the rows of the mask."""
+        """Assigns values to others, in the rows of the mask."""
         found = [
             (t, emitter.read([v])[0])
             for t, v in zip(targets, values, strict=True)
@@ -199,7 +200,7 @@ class Groups(GroupArrays):
         self.builder.store(self.builder.or_(self.builder.load(self._any), holds), self._any)
 
     def begin(self, made: While | For, mask: Any) -> None:
-        """The first values that a loop carries, and their places."""
+        """The first carried values of a loop, and their places."""
         for parameter, value, result in zip(made.carried, made.initial, made.results, strict=True):
             if value in self.stacks:
                 self.stacks[parameter] = self.stacks[result] = self.stacks[value]
@@ -220,7 +221,7 @@ class Groups(GroupArrays):
             self.straight((), mask, [value for _, value in given], first)
 
     def iterate(self, made: While | For, mask: Any) -> None:
-        """An iteration for the rows of a mask, after which they carry what it gives."""
+        """An iteration for the rows of a mask, which then carry its results."""
         given = made.body.results
 
         def change(emitter: RowEmitter, row: Any) -> None:
@@ -266,8 +267,8 @@ class Groups(GroupArrays):
             self.push_taken(made, taken)
 
     def for_loop(self, made: For, mask: Any) -> None:
-        """A loop with as many iterations as any row has. Where it pops, rows take part in the last
-        ones, else in the first."""
+        """A loop with as many iterations as the row with the most. If it pops, rows take part in
+        the last iterations, otherwise in the first."""
         self.begin(made, mask)
         if made.count in self.constants:
             self.same_for_all(made, mask)
@@ -301,7 +302,7 @@ class Groups(GroupArrays):
             self.push_taken(made, taken)
 
     def same_for_all(self, made: For, mask: Any) -> None:
-        """The iterations of a loop of which all rows take part in each."""
+        """A loop in which all rows take part in each iteration."""
 
         def iteration(k: Any) -> None:
             self.guards.count(_work(made.body))
@@ -311,8 +312,8 @@ class Groups(GroupArrays):
         count_up(self.builder, self.shared[made.count], 1, iteration)
 
     def takes(self, count: Value, taken: Any) -> Finish:
-        """What puts the number of a row's iterations at a place: none where the row takes no part,
-        or has stepped back."""
+        """Stores the number of a row's iterations at a place: 0 if the row takes no part, or has
+        stepped back."""
         make = self.builder
 
         def put(emitter: RowEmitter, row: Any) -> None:
@@ -336,7 +337,7 @@ class Groups(GroupArrays):
         return make.load(self._most)
 
     def push_taken(self, made: While | For, taken: Any) -> None:
-        """Pushes how many iterations each row took, on each stack that the loop carries."""
+        """Pushes the number of iterations of each row, on each stack that the loop carries."""
         for value in made.initial:
             if value in self.stacks:
                 self.push_counts(self.stacks[value], taken)
@@ -357,4 +358,4 @@ def _count(block: Block, counts: Counter[Value]) -> None:
 
 
 def _work(block: Block) -> int:
-    return 1 + GROUP * size_of(block) // 4
+    return 1 + work_of_group(size_of(block))

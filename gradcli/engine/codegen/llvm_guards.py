@@ -1,9 +1,9 @@
-"""What keeps machine code within bounds: stacks that grow, a count of work, and a poll for signals.
+"""What keeps machine code within bounds: growing stacks, a count of work, and a poll for signals.
 
-A kernel of one call holds the interpreter's lock. After every `INTERVAL` instructions or so a
-kernel lets other threads have it, and asks Python to run the handlers of pending signals. Where one
+A kernel of one call holds the interpreter's lock. After about every `INTERVAL` instructions it lets
+other threads have the lock, and asks Python to run the handlers of pending signals. If a handler
 raises, as that of Ctrl-C or of a timer does, the kernel stops, and the call raises that exception.
-This needs no thread, no pipe and no callback, and holds on every system: in other threads than the
+This needs no thread, no pipe and no callback, and works on every system. In other threads than the
 main one, Python runs no handlers, and the question has no effect.
 """
 
@@ -34,7 +34,8 @@ FIRST_SIZE = 4096  # bytes of a stack
 
 
 class Stack(NamedTuple):
-    """The variables of a stack: the address of its memory, the bytes used, and the bytes there."""
+    """The variables of a stack: the address of its memory, the bytes in use, and the bytes
+    allocated."""
 
     base: Any
     used: Any
@@ -45,8 +46,8 @@ STACK_TYPES = (ADDRESS.as_pointer(), INT.as_pointer(), INT.as_pointer())
 
 
 class Counts(NamedTuple):
-    """What limits leave: instructions until the next poll, others, and bytes of stacks and
-    arrays."""
+    """What is left within the limits: instructions until the next poll, other instructions, and
+    bytes of stacks and arrays."""
 
     until_poll: Any
     work: Any
@@ -63,8 +64,8 @@ class Guards:
         unlocked: bool = False,
         stack_bytes: int = NO_LIMIT,
     ) -> None:
-        """`left` is what the limits leave. `unlocked`: whether other threads have Python's lock.
-        `stack_bytes` are those that a stack may take."""
+        """`left` is what is left within the limits. `unlocked`: whether other threads have Python's
+        lock. `stack_bytes` limits a stack."""
         self.stack_bytes = stack_bytes
         self.frame, self.builder, self.unlocked = frame, frame.builder, unlocked
         self.stacks: list[Stack] = []
@@ -72,7 +73,7 @@ class Guards:
         self.set_counts(left)
 
     def counts(self) -> Counts:
-        """What is left."""
+        """What is left within the limits."""
         return Counts(*map(self.builder.load, self.left))
 
     def begin(self) -> None:
@@ -105,7 +106,7 @@ class Guards:
             store(make, value, place, align=1)
 
     def room(self, stack: Stack, total: Any) -> Any:
-        """Makes room for so many bytes, a constant; gives where they begin."""
+        """Makes room for a constant number of bytes; returns where they begin."""
         make = self.builder
         used, size = make.load(stack.used), make.load(stack.size)
         end = make.add(used, total)
@@ -130,10 +131,10 @@ class Guards:
             yield make.bitcast(place, in_memory(kind).as_pointer())
             offset += size_in_memory(kind)
 
-    def _grow(self, stack: Stack, size: Any, more: Any) -> None:
+    def _grow(self, stack: Stack, size: Any, needed: Any) -> None:
         """Doubles the memory of a stack, and at least makes room for one entry."""
         make = self.builder
-        least = ir.Constant(INT, max(FIRST_SIZE, more.constant))
+        least = ir.Constant(INT, max(FIRST_SIZE, needed.constant))
         added = make.add(size, least)
         self.reserve(added)
         larger = make.add(size, added)
@@ -154,14 +155,14 @@ class Guards:
         self.frame.leave_if(exceeds, self.frame.step_back)
 
     def give_back(self, size: Any) -> None:
-        """Adds bytes to those that are left."""
+        """Returns bytes to those that are left."""
         memory = self.left.memory
         self.builder.store(self.builder.add(self.builder.load(memory), size), memory)
 
     # ---- work ------------------------------------------------------------------------------------
 
     def count(self, instructions: int) -> None:
-        """Counts the work of one iteration. Now and then asks whether to go on."""
+        """Counts the work of one iteration, and polls now and then."""
         make, zero = self.builder, ir.Constant(INT, 0)
         rest = make.sub(make.load(self.left.until_poll), ir.Constant(INT, instructions))
         make.store(rest, self.left.until_poll)
@@ -171,14 +172,14 @@ class Guards:
             self._set_work([make.extract_value(asked, k) for k in (1, 2)])
 
     def _set_work(self, left: Sequence[Any]) -> None:
-        """Sets the work until the next poll, and the other."""
+        """Sets the work until the next poll, and the rest of the work."""
         for value, variable in zip(left, (self.left.until_poll, self.left.work), strict=True):
             self.builder.store(value, variable)
 
     def _poll(self) -> Any:
-        """The function that lets other threads run. It takes the work until the poll and the other,
-        and gives its status, and both of these for the next one. Where no work is left, it has
-        stepped back; where a signal handler raises, it has raised."""
+        """The function that lets other threads run. It takes the work until the poll and the rest
+        of the work; it returns its status, and both for the next poll. It steps back where no work
+        is left, and raises what a signal handler raises."""
         result = ir.LiteralStructType([STATUS, INT, INT])
         poll, make = own_function(self.builder.module, "poll", result, [INT, INT])
         if make is None:
@@ -203,7 +204,7 @@ class Guards:
         return poll
 
     def release(self) -> None:
-        """Gives the memory of the stacks back."""
+        """Frees the memory of the stacks."""
         make = self.builder
         for stack in self.stacks:
             python(make, "PyMem_RawFree", make.load(stack.base))
@@ -211,7 +212,7 @@ class Guards:
 
 
 def _granted(make: Any, rest: Any, work: Any) -> tuple[Any, Any]:
-    """What is left until the next poll, with what is granted of the other work, and the other."""
+    """Moves work to that until the next poll; returns that and the rest."""
     most = ir.Constant(INT, INTERVAL)
     granted = make.select(make.icmp_signed("<", work, most), work, most)
     return make.add(rest, granted), make.sub(work, granted)

@@ -1,4 +1,5 @@
-"""Regions as LLVM text: the function that Python calls, and those of the regions that it calls."""
+"""Regions as LLVM text: the function that Python calls, and those of other regions that it
+calls."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ from .scratch import Scratch, scratch_of
 
 
 class KernelText(NamedTuple):
-    """The module of the function `kernel`, that of the functions of its `each`, if it has any, the
-    Python functions that it calls, and the bytes of its scratch memory: where that is comes after
-    all parameters."""
+    """The module of the function `kernel`; that of the functions of its `each`, if it has any; the
+    Python functions that it calls; and the bytes of its scratch memory. The address of that memory
+    is the last parameter."""
 
     text: str
     apart: str
@@ -37,8 +38,8 @@ class KernelText(NamedTuple):
 def kernel_text(
     region: Region, others: Sequence[Region] = (), stack_bytes: int = NO_LIMIT
 ) -> KernelText:
-    """A kernel that computes a region. `others` are those that it calls; `stack_bytes` are those
-    that a stack may take. Raises NotNative."""
+    """A kernel that computes a region. `others` are the regions that it calls; `stack_bytes` limits
+    a stack. Raises NotNative."""
     module, apart, called = ir.Module(), ir.Module(), PythonFunctions()
     functions = functions_of(module, others, called, stack_bytes=stack_bytes, apart=apart)
     scratch = scratch_of(region.block)
@@ -58,9 +59,8 @@ def functions_of(
     apart: Any = None,
 ) -> dict[str, Any]:
     """The functions of regions that may call each other, by name. `unlocked`: whether other threads
-    have Python's lock meanwhile. `vectors`: whether functions of the C library may be those that
-    compute several numbers at once. `apart`: the module of the functions of their `each`, if it is
-    another."""
+    have Python's lock meanwhile. `vectors`: whether to use functions of the C library that compute
+    several numbers at once. `apart`: the module of the functions of their `each`, if another."""
     functions = {
         each.name: function_of(
             module,
@@ -145,8 +145,8 @@ def _called(
 
 
 def _numbers(values: Iterable[Value]) -> list[Value]:
-    """The values that are no stacks. Those are passed by the places of their variables, and not
-    returned: a region gives back the stacks that it takes, in the same order."""
+    """The values that are no stacks. Stacks are passed by the places of their variables, and not
+    returned: a region returns the stacks that it takes, in the same order."""
     return [value for value in values if value.type != STACK]
 
 
@@ -156,6 +156,6 @@ def _passed_types(value: Value) -> list[Any]:
 
 
 def _passed(values: Iterable[Value], given: Iterable[Any]) -> list[Any]:
-    """What values are, in a function to which they are passed."""
+    """The values in a function to which they are passed."""
     rest = iter(given)
     return [Stack(*islice(rest, 3)) if value.type == STACK else next(rest) for value in values]

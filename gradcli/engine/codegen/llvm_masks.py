@@ -1,4 +1,4 @@
-"""A row of a group as LLVM text: instructions whose results are kept where a mask holds."""
+"""A row of a group as LLVM text: instructions whose results are stored where a mask holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .llvm_vectors import of_rows
 
 
 class _RowFrame(Frame):
-    """The frame where a row is computed: where the region would step back, that is noted."""
+    """The frame where a row is computed. A row that would step back only notes that."""
 
     is_masked = True
 
@@ -39,7 +39,7 @@ class _RowFrame(Frame):
 
 
 class RowEmitter(Emitter):
-    """Emits instructions for a row of a group. `active` says whether the row takes part."""
+    """Emits instructions for a row of a group. `active`: whether the row takes part."""
 
     frame: _RowFrame
 
@@ -77,7 +77,7 @@ class RowEmitter(Emitter):
 
     def element_place(self, array: Value, place: Value) -> Any:
         """The address of the places of an element of the rows' arrays. Rows that don't take part
-        have the first one."""
+        get the first element."""
         known = self.places.constants.get(place)
         if known is not None:
             return self.places.columns[array](known)
@@ -87,8 +87,8 @@ class RowEmitter(Emitter):
         return self.places.columns[array](at_place)
 
     def array(self, made: Any) -> None:
-        """An element of a row's array; or of one that rows share, of which those that don't take
-        part read the first."""
+        """An element of a row's array, or of a shared one. Rows that don't take part read the first
+        element of a shared one."""
         if made.array in self.places.columns:
             place = self.element_place(made.array, made.place)
             self.values[made.result] = self.places.load(place, self.row)

@@ -1,4 +1,4 @@
-"""Where the values of a group's rows are in memory."""
+"""The places in memory of the values of a group's rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .llvm_guards import Guards, Stack
 from .llvm_types import apart, in_memory, llvm_type, load, store
 from .row_groups import GROUP, NUMBER, PART
 
-ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # of a mask, in which each row has a byte
+ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # a part of a mask, which has a byte for each row
 
 
 class Entry(NamedTuple):
-    """The numbers of all rows on a stack, and after these their arrays: where they begin, and what
-    there is of a row."""
+    """An entry of a stack: the numbers of all rows, and after these their arrays. `start` is its
+    beginning; `numbers` and `arrays` are the values of a row."""
 
     stack: Stack
     start: Any
@@ -27,11 +27,11 @@ class Entry(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many numbers there are of a row."""
+        """The number of numbers of a row."""
         return len(self.numbers) + sum([array.array_type.size for array in self.arrays])
 
     def place_of(self, array: Value) -> int:
-        """How many numbers of a row come before an array."""
+        """The number of numbers of a row before an array."""
         before = self.arrays[: self.arrays.index(array)]
         return len(self.numbers) + sum([each.array_type.size for each in before])
 
@@ -41,13 +41,13 @@ class Places:
 
     status     the address of the byte of the group's first row, which is set where the region steps
                back
-    places     the addresses of values, of which those of the rows are one after the other
+    places     the addresses of values; the values of all rows are contiguous
     shared     values that are the same for all rows
     constants  those of them that are known
-    columns    what gives the addresses of the elements of arrays
-    in_range   places in arrays that are the same for all rows, and are never outside
-    stacks     on which each entry has the numbers of all rows
-    bad        a variable: whether the row that is computed has stepped back
+    columns    functions that return the addresses of elements of arrays
+    in_range   places in arrays that are the same for all rows, and are always valid
+    stacks     each entry has the numbers of all rows
+    bad        a variable: whether the current row has stepped back
     """
 
     status: Any
@@ -63,7 +63,7 @@ class Places:
         self.stacks: dict[Value, Stack] = {}
         self.bad = frame.variable(ir.Constant(BIT, 0))
         self._entries: dict[int, Entry] = {}  # by the identity of a push or a pop
-        module = frame.builder.module  # what LLVM is told: stacks and places are apart in memory
+        module = frame.builder.module  # LLVM is told that stacks and places are apart in memory
         scope = module.add_metadata(["stacks", module.add_metadata(["memory"])])
         of_stacks = module.add_metadata([scope])
         self._apart, self._on_stack = ("noalias", of_stacks), ("alias.scope", of_stacks)
@@ -71,14 +71,14 @@ class Places:
     # ---- places ----------------------------------------------------------------------------------
 
     def new_place(self, kind: Any) -> Any:
-        """Room for a value of each row."""
+        """Memory for a value of each row."""
         with self.builder.goto_entry_block():
             whole = ir.ArrayType(in_memory(kind), GROUP)
             place = self.builder.bitcast(self.builder.alloca(whole), whole.element.as_pointer())
             return self.cleared(place)
 
     def cleared(self, place: Any) -> Any:
-        """A place, after zeros were stored there for all rows."""
+        """A place, with zeros stored there for all rows."""
         whole = ir.ArrayType(place.type.pointee, GROUP)
         zeros = self.builder.bitcast(place, whole.as_pointer())
         self.builder.store(ir.Constant(whole, None), zeros)
@@ -97,7 +97,7 @@ class Places:
         store(self.builder, value, self._of_row(place, row), mark=self._apart)
 
     def load_entry(self, kind: Any, place: Any) -> Any:
-        """A number of an entry of a stack."""
+        """Loads a number of an entry of a stack."""
         make = self.builder
         found = load(make, place, align=1, mark=self._on_stack)
         if kind == BIT:
@@ -110,7 +110,7 @@ class Places:
         store(make, value, place, align=1, mark=self._on_stack)
 
     def has_stepped_back(self, row: Any) -> Any:
-        """Whether a row has stepped back, before what is computed now."""
+        """Whether a row has stepped back before the current code."""
         return self.load(self.status, row)
 
     def _of_row(self, place: Any, row: Any) -> Any:
@@ -130,7 +130,7 @@ class Places:
         return self._entries[id(made)]
 
     def push_counts(self, stack: Stack, counts: Any) -> None:
-        """Pushes an int of each row, which is at a place."""
+        """Pushes an int of each row, read from a place."""
 
         def push(row: Any) -> None:
             place = self.entry_place(entry, 0, row, INT)
@@ -140,7 +140,7 @@ class Places:
         self.rows(push)
 
     def pop_counts(self, stack: Stack, counts: Any) -> None:
-        """Pops an int of each row, and puts it at a place."""
+        """Pops an int of each row into a place."""
 
         def pop(row: Any) -> None:
             place = self.entry_place(entry, 0, row, INT)
@@ -150,7 +150,7 @@ class Places:
         self.rows(pop)
 
     def entry_place(self, entry: tuple[Stack, Any], k: Any, row: Any, kind: Any) -> Any:
-        """The address of number `k` of a row in an entry, which begins somewhere on a stack."""
+        """The address of number `k` of a row in an entry."""
         make, (stack, first) = self.builder, entry
         start = make.gep(make.load(stack.base), [first])
         k = ir.Constant(INT, k) if isinstance(k, int) else k
@@ -176,8 +176,8 @@ class Places:
     # ---- rows ------------------------------------------------------------------------------------
 
     def rows(self, emit: Callable[[Any], None], mask: Any = None) -> None:
-        """Emits a loop over the rows of the group. With a mask, it leaves out parts of the group in
-        which that holds for no row."""
+        """Emits a loop over the rows of the group. With a mask, parts of the group without a row of
+        it are left out."""
         make = self.builder
         if mask is None:
             count_up(make, ir.Constant(INT, GROUP), 1, emit)
@@ -192,6 +192,6 @@ class Places:
 
 
 def _bytes(width: int) -> Any:
-    """The bytes of an entry. Its numbers have one size, whatever their types: so LLVM sees that
-    they don't overlap."""
+    """The bytes of an entry. All numbers have one size, whatever their types, so that LLVM sees
+    that they don't overlap."""
     return ir.Constant(INT, GROUP * NUMBER * width)

@@ -1,6 +1,6 @@
 """Regions that other regions call, as functions of machine code.
 
-They work on values, not in memory: what the limits leave comes in and goes out beside the
+They work on values, not in memory. What is left within the limits is passed in and out beside the
 parameters and the results. A call that finds the C stack too full steps back.
 """
 
@@ -19,7 +19,7 @@ _COUNTS = len(Counts._fields)
 
 
 def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequence[Any]) -> Any:
-    """The function of a region, as yet without its code."""
+    """The function of a region, without its code yet."""
     found = ir.LiteralStructType([STATUS, *[INT] * _COUNTS, *results])
     own = [ADDRESS, INT, ADDRESS.as_pointer(), *[INT] * _COUNTS]
     kind = ir.FunctionType(found, [*own, *parameters])
@@ -29,7 +29,7 @@ def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequ
 
 
 def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
-    """Emits a call that leaves as the function does; gives its results."""
+    """Emits a call, which leaves as the function does; returns its results."""
     status, results = attempt(frame, guards, function, operands)
     frame.leave_as(status)
     return results
@@ -38,7 +38,7 @@ def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -
 def attempt(
     frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]
 ) -> tuple[Any, list[Any]]:
-    """Emits a call; gives how the function ended, and its results."""
+    """Emits a call; returns how the function ended, and its results."""
     make = frame.builder
     own = [frame.held, frame.bottom, frame.arrays, *guards.counts()]
     found = make.call(function, [*own, *operands])
@@ -50,12 +50,12 @@ def attempt(
 
 
 def ended(frame: Frame, status: Any, end: int) -> Any:
-    """Whether a function ended in one of the ways that there are."""
+    """Whether a function ended with this status."""
     return frame.builder.icmp_signed("==", status, STATUS(end))
 
 
 class Noting(Frame):
-    """A function that goes on where it would step back, which is noted."""
+    """A function that goes on where it would step back, and notes that."""
 
     is_masked = True
 
@@ -68,7 +68,7 @@ class Noting(Frame):
         make.store(make.or_(make.load(self._bad), condition), self._bad)
 
     def status(self) -> Any:
-        """How the function ends that comes to its end."""
+        """The status of the function at its end."""
         bad = self.builder.load(self._bad)
         return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
 
@@ -89,14 +89,14 @@ class Called(Frame):
         self.leave_if(self.builder.icmp_signed(">", used, most), self.step_back)
 
     def status(self) -> Any:
-        """How the function ends that comes to its end."""
+        """The status of the function at its end."""
         return STATUS(DONE)
 
     def done(
         self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
     ) -> None:
-        """Ends the function. `release` emits what is to be done at every end, `counts` what the
-        limits leave then."""
+        """Ends the function. `release` emits the clean-up at every end, `counts` what is left
+        within the limits."""
         make = self.builder
         release()
         found = ir.Constant(self._kind, ir.Undefined)

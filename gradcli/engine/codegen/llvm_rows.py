@@ -1,10 +1,10 @@
 """Regions on many rows as LLVM text: a loop over rows around the function of the region.
 
-Each value has a column, in which that of each row follows the one of the row before, or is one
-that all rows share. A region without loops of its own is computed for several rows at once, which
-is LLVM's work: it finds that the iterations don't depend on each other. So that all rows have the
-same bits, whatever their number, such a region runs on `CHUNK` rows each time. After as many, any
-kernel asks whether to go on. Meanwhile other threads have Python's lock.
+A value has a column, with the values of all rows one after the other, or is one that all rows
+share. LLVM computes a region without loops for several rows at once, since it finds that iterations
+don't depend on each other. Such a region always runs on `CHUNK` rows, so that all rows have the
+same bits, whatever their number. After each chunk, the kernel polls for signals. Meanwhile other
+threads have Python's lock.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .llvm_masks import RowEmitter
 from .llvm_regions import Called, attempt, ended, function_of
 from .llvm_types import llvm_type
 from .llvm_vectors import keep_versions
-from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays
+from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays, work_of_group
 from .scalar_ops import NotNative
 
-MOST_TURNED = 2**14  # numbers that are turned at a time, which are on C's stack meanwhile
+MOST_TURNED = 2**14  # numbers that are turned at a time; they are on C's stack
 
 
 class RowsText(NamedTuple):
-    """The module of the function `kernel`, and of what the number of rows is a multiple. Its
-    parameters are the number of rows, and that of those that count in sums, the first ones; the
-    address of a byte for each row, which is set where the region steps back; and then what is as
-    `Held` says, first what the region takes."""
+    """The module of the function `kernel`, and the number of which the number of rows is a
+    multiple. The parameters of the function are: the number of rows; the number of those that count
+    in sums, the first ones; the address of a byte for each row, which is set where the region steps
+    back; and then the parameters and the results of the region, as `Held` says."""
 
     text: str
     multiple: int
@@ -46,8 +46,8 @@ class RowsText(NamedTuple):
 def rows_text(
     region: Region, others: Sequence[Region], takes: Sequence[Held], gives: Sequence[Held]
 ) -> RowsText:
-    """A kernel that computes a region for many rows, whose parameters and results are held in some
-    way. Raises NotNative, also where it would call Python for each row."""
+    """A kernel that computes a region for many rows. `takes` and `gives` say how its parameters and
+    results are held. Raises NotNative, also where it would call Python for each row."""
     module, called = ir.Module(), PythonFunctions()
     multiple = _multiple(region, takes, gives)
     given = parts_of(region.block.parameters, takes, multiple)
@@ -84,7 +84,7 @@ def rows_text(
 
 
 def _multiple(region: Region, takes: Sequence[Held], gives: Sequence[Held]) -> int:
-    """How many rows are computed together."""
+    """The number of rows that are computed together."""
     by_row = [each.layout is not Layout.SHARED for each in takes for _ in range(each.width)]
     if not is_straight(region.block):
         return GROUP if fits_groups(region, by_row) else 1
@@ -97,11 +97,11 @@ def _multiple(region: Region, takes: Sequence[Held], gives: Sequence[Held]) -> i
 
 
 class _Rows(NamedTuple):
-    """The function that goes over the rows, where it begins.
+    """The beginning of the function that loops over the rows.
 
     n        the number of rows
-    counted  that of the first ones, which count in sums
-    status   the address of what says how they end
+    counted  the number of the first rows, which count in sums
+    status   the address of the bytes that say how the rows end
     rest     its other parameters
     """
 
@@ -114,7 +114,7 @@ class _Rows(NamedTuple):
 
 
 def _begun(function: Any, parts: Sequence[Part]) -> _Rows:
-    """Begins the function that goes over the rows, whose columns are apart in memory."""
+    """Begins the function that loops over the rows, whose columns are apart in memory."""
     function.attributes.add("noinline")
     for argument in function.args:
         if isinstance(argument.type, ir.PointerType):
@@ -135,7 +135,7 @@ def _group_loop(
     gives: Sequence[Part],
     called: PythonFunctions,
 ) -> None:
-    """The function that goes over groups of rows."""
+    """The function that loops over groups of rows."""
     rows = _begun(function, (*takes, *gives))
     frame, guards, make = rows.frame, rows.guards, rows.frame.builder
     groups = Groups(frame, guards, region, called, rows.rest)
@@ -158,7 +158,7 @@ def _group_loop(
             for (each, place), value in zip(places, emitter.read(results), strict=True):
                 groups.store(each.kept(value, in_sums), place, row)
 
-        guards.count(GROUP * size_of(region.block) // 4)
+        guards.count(work_of_group(size_of(region.block)))
         groups.run(region.block, None, results, finish)
         for each in arrays:
             columns = groups.columns[each.values[0]]
@@ -188,7 +188,7 @@ def _loop(
     gives: Sequence[Part],
     multiple: int,
 ) -> None:
-    """The function that goes over the rows. `row` computes one."""
+    """The function that loops over the rows. `row` computes one."""
     rows = _begun(function, (*takes, *gives))
     frame, guards, make = rows.frame, rows.guards, rows.frame.builder
     together = multiple > 1

@@ -1,8 +1,8 @@
 """Operations of the table on scalars as LLVM instructions, with the bits of the scalar functions.
 
-Most are one instruction, or a call of the function of the C library that Python's `math` calls;
-the others are formulas of these, or calls of Python. Arithmetic on ints steps back where 64 bits
-don't hold the result.
+Most are one instruction, or a call of the function of the C library that Python's `math` calls.
+Others are formulas of these, or calls of Python. Arithmetic on ints steps back where 64 bits don't
+hold the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INSTRUCTIONS = {
 
 
 class Machine:
-    """LLVM as a machine, where a frame stands."""
+    """LLVM as a machine, at the place of a frame."""
 
     ints, bools, doubles = INT, BIT, DOUBLE
 
@@ -60,7 +60,7 @@ class Machine:
         return self._whole(value) if value.type == DOUBLE else self.builder.sitofp(value, to)
 
     def _in_other_width(self, value: Any, to: Any) -> Any:
-        """A number, in float32 before or after, by way of a double."""
+        """A number that is in float32 before or after, converted by way of a double."""
         if isinstance(value, ir.Constant):
             return self.literal(value.constant, to)
         if value.type == FLOAT:
@@ -68,7 +68,7 @@ class Machine:
         return self.builder.fptrunc(self.cast(value, DOUBLE), FLOAT)
 
     def _whole(self, value: Any) -> Any:
-        """A float without its fraction as an int, which it has been found to fit into."""
+        """A float without fraction as an int, into which it is known to fit."""
         make = self.builder
         if self.frame.is_masked:
             low = make.fcmp_ordered(">=", value, ir.Constant(DOUBLE, -(2.0**63)))
@@ -109,7 +109,8 @@ class Machine:
         return self.builder.extract_value(found, 0)
 
     def _divided(self, name: str, a: Any, b: Any) -> Any:
-        """A quotient rounded down, its remainder, or that of the quotient rounded to 0 (`fmod`)."""
+        """A quotient rounded down, its remainder, or the remainder of the quotient rounded to 0
+        (`fmod`)."""
         make = self.builder
         zero, minus_one = ir.Constant(INT, 0), ir.Constant(INT, -1)
         is_zero = make.icmp_signed("==", b, zero)
@@ -122,7 +123,7 @@ class Machine:
             self.frame.step_back_if(make.and_(least, negates))
             if self.frame.is_masked:
                 a = make.select(make.and_(least, negates), zero, a)
-        # The processor refuses the remainder of the least int by -1, which is 0 as that by 1.
+        # The processor refuses the remainder of the least int by -1. It is 0, like that by 1.
         rest = make.srem(a, make.select(negates, ir.Constant(INT, 1), b))
         if name == "fmod":
             return rest

@@ -1,5 +1,5 @@
-"""Rows as columns and back, as LLVM text: the numbers of a row are adjacent in the arrays of users,
-and those of several rows where a kernel computes these together."""
+"""Turning of rows into columns and back, as LLVM text: in the arrays of users the numbers of a row
+are adjacent, in a kernel that computes several rows together those of a column."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SQUARE = 4  # rows and columns that are turned in registers
 
 
 class Turned:
-    """Columns in memory of their own, of some rows each time.
+    """Columns of some rows, in memory of their own.
 
     kind   the type of a number in memory
-    width  how many numbers a row has
-    rows   how many rows there are, a multiple of `SQUARE`
+    width  the numbers of a row
+    rows   the number of rows, a multiple of `SQUARE`
     """
 
     def __init__(self, builder: Any, kind: Any, width: int, rows: int) -> None:
@@ -36,11 +36,11 @@ class Turned:
         return at(self.builder, self.start, place)
 
     def take(self, source: Any) -> None:
-        """Emits what fills the columns from rows."""
+        """Emits the copy from rows to the columns."""
         self._each_square(source, into_columns=True)
 
     def give(self, target: Any) -> None:
-        """Emits what copies the columns to rows."""
+        """Emits the copy from the columns to rows."""
         self._each_square(target, into_columns=False)
 
     def _each_square(self, rows: Any, into_columns: bool) -> None:
@@ -66,7 +66,7 @@ class Turned:
         count_up(make, ir.Constant(INT, self.rows), SQUARE, some)
 
     def _turn(self, sources: Sequence[Any], targets: Sequence[Any]) -> None:
-        """Emits the copy of a square of numbers, of which each line becomes a column."""
+        """Emits the copy of a square of numbers, transposed."""
         make, align = self.builder, size_in_memory(self.kind)
         vector = ir.VectorType(self.kind, SQUARE).as_pointer()
         a, b, c, d = [make.load(make.bitcast(each, vector), align=align) for each in sources]

@@ -17,12 +17,12 @@ _ARRAYS = {kind: found.as_pointer() for kind, found in _TYPES.items()}
 
 
 def llvm_types(values: Sequence[Value]) -> list[Any]:
-    """The types of values. Raises NotNative."""
+    """The LLVM types of values. Raises NotNative."""
     return [llvm_type(value.type) for value in values]
 
 
 def llvm_type(kind: Type) -> Any:
-    """A type of the IR as LLVM has it. Raises NotNative."""
+    """The LLVM type for a type of the IR. Raises NotNative."""
     if isinstance(kind, ArrayType):
         return _ARRAYS[kind.element]
     if kind not in _TYPES:
@@ -40,7 +40,7 @@ def apart(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
 
 
 def in_memory(kind: Any) -> Any:
-    """The type that a value has in memory."""
+    """The type of a value in memory."""
     return BYTE if kind == BIT else kind
 
 
@@ -50,7 +50,7 @@ def size_in_memory(kind: Any) -> int:
 
 
 def at(builder: Any, start: Any, k: Any) -> Any:
-    """The address of the value `k` places after `start`, which is in the same memory."""
+    """The address of the value `k` places after `start`, in the same memory."""
     index = ir.Constant(INT, k) if isinstance(k, int) else k
     return builder.gep(start, [index], inbounds=True)
 
@@ -58,8 +58,8 @@ def at(builder: Any, start: Any, k: Any) -> Any:
 def load(
     builder: Any, place: Any, align: int | None = None, mark: tuple[str, Any] | None = None
 ) -> Any:
-    """Loads a value. `mark` is a kind of LLVM's metadata and its node, which say with what the
-    place may overlap."""
+    """Loads a value. `mark` is a kind of LLVM's metadata and its node, which say what the place may
+    overlap with."""
     value = builder.load(place, align=align)
     if mark is not None:
         value.set_metadata(*mark)

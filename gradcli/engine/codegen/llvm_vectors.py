@@ -1,8 +1,8 @@
-"""Functions of the C library that compute several numbers at once, as LLVM knows them.
+"""Functions of the C library that compute several numbers at once, declared for LLVM.
 
-A call of such a function says which versions there are, by the names that the vector ABI of
-compilers gives them (`_ZGVdN4v_exp`). Where LLVM computes several iterations of a loop together, it
-calls the version for as many. glibc has them in `libmvec`; elsewhere there are none.
+A call of such a function names its versions, in the way of the compilers' vector ABI
+(`_ZGVdN4v_exp`). Where LLVM computes several iterations of a loop together, it calls the version
+for as many. glibc has them in `libmvec`; elsewhere there are none.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .machine import address_of, processor
 
 LIBRARY = "libmvec.so.1"
 VERSIONS = "vector-function-abi-variant"  # the attribute that names them
-# The letter of each kind of processor, its numbers in a register, and what it must have.
+# For each kind of processor: its letter, the numbers in a register, and the feature that it needs.
 _KINDS = (("n", 2, "+neon"), ("d", 4, "+avx2"), ("e", 8, "+avx512f"))
-ULPS = 3.0  # that results are off, at most: `tests/engine/test_vector_functions.py` measures it
+ULPS = 3.0  # the largest error of results, measured in `tests/engine/test_vector_functions.py`
 ACCURATE = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
@@ -27,7 +27,8 @@ ACCURATE = {
 
 
 class Version(NamedTuple):
-    """A function for several numbers at once: its name, how many they are, and its operands."""
+    """A function for several numbers at once: its name, their number, and the number of
+    operands."""
 
     name: str
     numbers: int
@@ -36,7 +37,7 @@ class Version(NamedTuple):
 
 @cache
 def vector_versions(name: str, arity: int) -> tuple[Version, ...]:
-    """The versions that this processor can run of a function of the C library."""
+    """The versions of a function of the C library that this processor can run."""
     if name not in ACCURATE or not _is_there():
         return ()
     features = processor().features.split(",")
@@ -58,8 +59,8 @@ def _is_there() -> bool:
 
 
 def of_rows(module: Any, name: str, arity: int) -> Any:
-    """The function of a module that stands for one of the C library and its versions; None if there
-    are none. It has a name of its own, of which LLVM knows nothing."""
+    """The function of a module that stands for one of the C library and its versions; None if it
+    has none. It has a name of its own, of which LLVM knows nothing."""
     versions, own = vector_versions(name, arity), f"scalar_{name}"
     if versions and own not in module.globals:
         binding.add_symbol(own, address_of(name))
@@ -68,8 +69,8 @@ def of_rows(module: Any, name: str, arity: int) -> Any:
 
 
 def of_elements(module: Any, name: str, arity: int) -> Any:
-    """The same, where single numbers are computed, too: by the widest version, which all share, so
-    that each number has the same bits wherever it stands."""
+    """The same where single numbers are computed, too. All are computed by the widest version, so
+    that the bits of a number don't depend on its place."""
     versions, own = vector_versions(name, arity)[-1:], f"single_{name}"
     if versions and own not in module.globals:
         function = _Versions(module, own, versions)
@@ -89,7 +90,7 @@ def of_elements(module: Any, name: str, arity: int) -> Any:
 
 
 class _Versions(Pure):
-    """A function without effects, with what LLVM reads of its versions."""
+    """A function without effects, with the attribute that names its versions."""
 
     def __init__(self, module: Any, name: str, versions: tuple[Version, ...]) -> None:
         arity = versions[0].arity
@@ -103,7 +104,7 @@ class _Versions(Pure):
 
 
 def keep_versions(module: Any) -> None:
-    """Has LLVM keep the versions, which nothing calls yet."""
+    """Makes LLVM keep the versions, which nothing calls yet."""
     kept = [each for name, each in module.globals.items() if name.startswith("_ZGV")]
     if kept:
         values = [each.bitcast(ADDRESS) for each in kept]

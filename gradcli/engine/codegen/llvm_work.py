@@ -24,12 +24,12 @@ from .array_calls import Computed
 from .each_axes import work_of_points
 from .llvm_draws import is_native, work_of_draw
 
-# They may go bit by bit through the quotient, which has up to 2,000.
+# Divisions may go bit by bit through the quotient, which has up to 2,000: each counts as `SLOW`.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
 
 
 def work_of(blocks: Iterable[Block]) -> int:
-    """The instructions in blocks, but for those in the loops inside; 1 at least."""
+    """The instructions of blocks, without those of the loops inside; at least 1."""
     found = 1
     for made in [made for block in blocks for made in block.instructions]:
         slow = isinstance(made, Operation) and made.op.name in DIVISIONS

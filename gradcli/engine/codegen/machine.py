@@ -1,4 +1,5 @@
-"""Machine code of LLVM text, by llvmlite. What only compiling needs is imported then."""
+"""Machine code from LLVM text, by llvmlite. What only compiling needs is imported when it
+compiles."""
 
 from __future__ import annotations
 
@@ -10,22 +11,22 @@ from typing import Any, NamedTuple
 from ..backends.backend import CPU
 from ..backends.host_memory import free_host_memory
 
-# Those of LLVM's passes that run: few, by which variables go to registers and empty blocks away; or
-# as many as LLVM runs at `-O3`, among them the one that computes several rows at once.
+# The passes of LLVM that run: few, which put variables into registers and remove empty blocks; or
+# all those of `-O3`, one of which computes several rows at once.
 FEW, O3 = ("sroa", "simplify_cfg"), ("O3",)
-TUNING = {"loop_vectorization": True, "loop_unrolling": False}  # of those of `O3`
-# Bytes that LLVM takes at most, altogether and for each instruction of a region.
+TUNING = {"loop_vectorization": True, "loop_unrolling": False}  # of the passes of `O3`
+# The bytes that LLVM takes at most: a fixed number, and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
 
 
 class Processor(NamedTuple):
-    """This one, as LLVM names it."""
+    """This processor, as LLVM names it."""
 
     name: str
     features: str
 
     def machine(self) -> Any:
-        """What generates code for it. An engine takes one over."""
+        """A code generator for it. An engine takes it over."""
         from llvmlite import binding
 
         target = binding.Target.from_default_triple()
@@ -34,7 +35,7 @@ class Processor(NamedTuple):
 
 @cache
 def processor() -> Processor:
-    """What machine code is compiled for."""
+    """The processor that machine code is compiled for."""
     from llvmlite import binding
 
     for part in ("target", "asmprinter"):
@@ -47,7 +48,7 @@ def processor() -> Processor:
 
 
 def _made_of(text: str, passes: Sequence[str]) -> bytes:
-    """All that the object file of a module depends on."""
+    """Everything that the object file of a module depends on."""
     import llvmlite
     from llvmlite import binding
 
@@ -78,7 +79,7 @@ def _object(text: str, passes: Sequence[str]) -> bytes:
 
 
 def _engine() -> Any:
-    """What holds machine code. It asks for a module, which is empty."""
+    """An engine, which holds machine code. It asks for a module, which is empty."""
     from llvmlite import binding
 
     machine = processor().machine()
@@ -106,8 +107,8 @@ def is_loaded() -> bool:
 
 
 def can_compile(instructions: int) -> bool:
-    """Whether LLVM is there, and memory to compile so many instructions. Where LLVM finds none, it
-    ends the process."""
+    """Whether LLVM is there, and memory to compile so many instructions: LLVM ends the process if
+    it finds none."""
     return free_host_memory() > ROOM + ROOM_EACH * instructions and _is_there()
 
 
@@ -122,7 +123,8 @@ def _is_there() -> bool:
 
 @cache
 def address_of(name: str) -> int | None:
-    """Where a function of the C library is, which compiled code can call; None if there is none."""
+    """The address of a function of the C library that compiled code can call; None if there is
+    none."""
     from llvmlite import binding
 
     _engine()  # the first engine makes LLVM look into the libraries of the process
@@ -131,7 +133,7 @@ def address_of(name: str) -> int | None:
 
 @cache
 def offer_random(name: str) -> bool:
-    """Lets compiled code call a function of NumPy's C interface to random numbers, if it is there
+    """Lets compiled code call a function of NumPy's C interface for random numbers, if it is there
     (`numpy/random/distributions.h`)."""
     import ctypes
 

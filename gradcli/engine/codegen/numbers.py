@@ -1,4 +1,4 @@
-"""Numbers as Python has them: those in float32 are NumPy's, as in the interpreter."""
+"""Numbers as Python has them. Those in float32 are NumPy's, as in the interpreter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .step_back import StepBack
 
 
 def float32(value: Any) -> Any:
-    """A number in float32. An int is a float before."""
+    """A number in float32. An int is converted to a float first."""
     return CPU.xp.float32(float(value) if type(value) is int else value)
 
 
@@ -39,7 +39,7 @@ def function_on(op: Op, kind: Type) -> Callable[..., Any]:
 
 
 def checked(function: Callable[..., Any], *operands: int) -> int:
-    """The int that an operation gives, if 64 bits hold it and it is one."""
+    """The result of an operation, if it is an int of 64 bits. Raises StepBack."""
     try:
         found = function(*operands)
     except (OverflowError, ZeroDivisionError):

@@ -1,9 +1,9 @@
 """Regions as Python functions on floats, ints and bools, with the bits of the interpreter. A number
-in float32 is NumPy's, as it is there.
+in float32 is NumPy's, as there.
 
-Scalar functions are those that the interpreter calls. An int that outgrows 64 bits, a division of
-ints by zero: whatever is out of the ordinary raises `StepBack`, and the interpreter, which has the
-message, runs instead. All names are invented: the text has nothing of the program.
+Scalar functions are those that the interpreter calls. Anything unusual, such as an int that
+outgrows 64 bits or a division of ints by zero, raises `StepBack`, and the interpreter, which has
+the message, runs instead. All names are invented: the text has nothing of the program.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def compiled(
     """A function of the region's parameters that returns its results. It raises StepBack. `others`
     are the regions that it calls.
 
-    A `limited` function also takes, before the others, how many instructions it may do, about, and
-    returns how many are left, before the others, too. It raises TooLong. Of another one a stack may
-    take so many bytes.
+    A `limited` function also takes, as its first parameter, about how many instructions it may run,
+    and returns, as its first result, how many are left. It raises TooLong. The stacks of another
+    function may take `stack_bytes`.
     """
     return written(PythonText(limited, None if limited else stack_bytes), region, others)
 
@@ -77,7 +77,7 @@ def compiled(
 def written(
     writer: PythonText, region: Region, others: Sequence[Region]
 ) -> Callable[..., tuple[Any, ...]]:
-    """The function that a writer makes of a region and those that it calls."""
+    """The function that a writer makes of a region and of those that it calls."""
     sources = {each.name: writer.source(each) for each in others}
     sources[region.name] = writer.source(region, is_kernel=True)
     functions = {
@@ -92,7 +92,7 @@ def written(
 
 
 def _has_arrays(block: Block) -> bool:
-    """Whether NumPy computes, which may warn."""
+    """Whether NumPy computes something, which may warn."""
     return any(
         isinstance(made, Each | Product | Structural) or any(v.type == F32 for v in made.results)
         for made in every(block)
@@ -104,7 +104,7 @@ def _called(name: str) -> str:
 
 
 def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function in which NumPy's floating-point errors are values and no warnings."""
+    """A function in which NumPy's floating-point errors give values and no warnings."""
 
     def call(*operands: Any) -> Any:
         with ieee():
@@ -124,7 +124,7 @@ def _without_recursion_error(function: Callable[..., Any]) -> Callable[..., Any]
 
 
 class PythonText:
-    """Writes regions."""
+    """Writes regions as Python text."""
 
     def __init__(self, limited: bool, stack_bytes: int | None) -> None:
         self.limited, self.stack_bytes = limited, stack_bytes
@@ -137,12 +137,13 @@ class PythonText:
         }
 
     def helpers(self) -> dict[str, Any]:
-        """What the text calls to make arrays. A region without any needs no NumPy."""
+        """The functions that the text calls to make arrays. A region without arrays needs no
+        NumPy."""
         return {"flat": _flat, "product": product, **array_helpers()}
 
     def source(self, region: Region, is_kernel: bool = False) -> str:
-        """The text of a region, whose arrays are vectors. A kernel takes and returns them as they
-        are elsewhere."""
+        """The text of a region, in which arrays are vectors. A kernel takes and returns them in
+        their shapes."""
         block = region.block
         lines = [f"def region({self.listed(block.parameters)}):"]
         lines += self.work(str(size_of(block)), 1)
@@ -163,12 +164,12 @@ class PythonText:
         return "\n".join([*lines, f"    return ({self.listed(block.results)})"]) + "\n"
 
     def listed(self, values: Sequence[Value]) -> str:
-        """What a region is given, or gives: these values, after the work that is left."""
+        """The parameters or results of a region: the work that is left, and then these values."""
         names = [*["left"] * self.limited, *map(self.name, values)]
         return "".join([f"{name}, " for name in names])
 
     def work(self, amount: str, depth: int) -> Iterator[str]:
-        """Takes an amount of work from what is left."""
+        """Subtracts an amount of work from what is left."""
         if self.limited:
             indent = "    " * depth
             yield f"{indent}left -= {amount}"
@@ -179,7 +180,7 @@ class PythonText:
         return self.numbers.setdefault(id(value), f"v{len(self.numbers)}")
 
     def same(self, result: Value, changed: Value) -> str:
-        """The name of a stack or an array, which is changed in place and keeps it."""
+        """The name of a stack or an array after a change in place: the same name."""
         self.numbers[id(result)] = self.numbers[id(changed)]
         return self.name(changed)
 
@@ -188,7 +189,7 @@ class PythonText:
             yield from self.instruction(instruction, depth)
 
     def assigned(self, to: Sequence[Value], values: Sequence[Value], depth: int) -> Iterator[str]:
-        """One assignment of several values, which all are read before one is written."""
+        """One assignment of several values. All are read before one is written."""
         pairs = zip(map(self.name, to), map(self.name, values), strict=True)
         new = [(a, b) for a, b in pairs if a != b]
         if new:
@@ -268,7 +269,7 @@ class PythonText:
         results: Sequence[Value],
         depth: int,
     ) -> str:
-        """A call of a function that gives several values."""
+        """A call of a function that returns several values."""
         key = f"s_{len(self.names)}"
         self.names[key] = function
         given = ", ".join(map(self.name, operands))
@@ -278,7 +279,7 @@ class PythonText:
     def array(
         self, made: NewArray | Room | Element | Put | Copy | Product, depth: int
     ) -> Iterator[str]:
-        """What makes, reads or changes an array."""
+        """The making, reading or changing of an array."""
         indent = "    " * depth
         if isinstance(made, Put):
             name = self.same(made.result, made.array)
@@ -330,7 +331,7 @@ class PythonText:
         yield f"{indent}    pass"
 
     def share(self, results: Sequence[Value], *parameters: Sequence[Value]) -> None:
-        """Carried values have one name in a loop and after it."""
+        """Gives a carried value one name, in a loop and after it."""
         for each in parameters:
             self.numbers.update({id(p): self.name(r) for p, r in zip(each, results, strict=True)})
 
@@ -338,7 +339,7 @@ class PythonText:
         value = number_of(made)
         if type(value) in (int, bool) or (type(value) is float and isfinite(value)):
             return repr(value)
-        name = f"c{len(self.names)}"  # it has no literal
+        name = f"c{len(self.names)}"  # a value without a literal
         self.names[name] = value
         return name
 
@@ -364,7 +365,7 @@ class PythonText:
         if kind == I64 and made.result.type == I64:
             return f"checked({self.function(made.op, kind)}, {operands})"
         found = f"{self.function(made.op, kind)}({operands})"
-        if kind == F32:  # it may be an array of no axes
+        if kind == F32:  # the function may return an array of no axes
             return f"{'bool' if made.result.type == BOOL else 'float32'}({found})"
         return found
 
@@ -375,7 +376,7 @@ class PythonText:
 
 
 def _bytes_of(made: Push) -> int:
-    """The bytes of an entry, which is a tuple in a list."""
+    """The bytes of an entry, a tuple in a list."""
     sizes = [v.type.size if isinstance(v.type, ArrayType) else 4 for v in made.entry]
     return 8 * (6 + sum(sizes))
 

@@ -1,8 +1,8 @@
 """Regions as Python functions on the arrays of a device.
 
 Numbers are on the host. An `each` launches kernels; products, and entries of the table on whole
-arrays, are those of the device's library. Small arrays whose elements are read or put one by one
-are lists on the host meanwhile.
+arrays, are those of the device's library. A small array whose elements are read or put one by one
+is a list on the host meanwhile.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ SMALL = 64  # elements of an array that are copied together
 def compiled_on(
     backend: Backend, region: Region, others: Sequence[Region], stack_bytes: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """A function of the region's parameters, whose arrays are on the device, that returns its
-    results. It raises StepBack. `others` are the regions that it calls; a stack may take so many
-    bytes. Raises NotNative."""
+    """A function of the region's parameters, with arrays on the device, that returns its results.
+    It raises StepBack. `others` are the regions that it calls; a stack may take `stack_bytes`.
+    Raises NotNative."""
     return written(_DeviceText(backend, stack_bytes), region, others)
 
 
 class _DeviceText(PythonText):
-    """
+    """Writes regions as Python text on the arrays of a device.
+
     known     constants
-    elements  the names of lists that small arrays are on the host, where their elements are read or
-              put one by one
-    changed   the arrays that only such a list has as they are
+    elements  the names of the lists that small arrays are on the host
+    changed   arrays that were changed in such a list, and not yet on the device
     """
 
     def __init__(self, backend: Backend, stack_bytes: int) -> None:
@@ -103,7 +103,7 @@ class _DeviceText(PythonText):
             yield from super().instruction(made, depth)
 
     def of_elements(self, made: Room | Element | Put, depth: int) -> Iterator[str]:
-        """What makes a small array, or reads or puts an element: on the host."""
+        """Makes a small array, or reads or puts an element of it, on the host."""
         indent, array = "    " * depth, _array_of(made)
         self.names.update(self.helpers())
         if array not in self.elements:
@@ -123,7 +123,7 @@ class _DeviceText(PythonText):
         self.changed.add(made.result)
 
     def copied(self, values: Iterable[Value], depth: int) -> Iterator[str]:
-        """Copies arrays to the device that have changed on the host."""
+        """Copies arrays to the device that were changed on the host."""
         for value in dict.fromkeys(values):
             if value in self.changed:
                 self.changed.remove(value)
@@ -133,7 +133,7 @@ class _DeviceText(PythonText):
 
 
 def _as_number(item: str, value: Value) -> str:
-    """A number of a type, of the text that gives it as Python has it."""
+    """The text of a number, from the text of one as Python has it."""
     return f"float32({item})" if value.type == F32 else item
 
 

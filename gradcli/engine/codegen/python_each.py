@@ -1,5 +1,5 @@
-"""`each` of the IR as Python text: on whole arrays, by NumPy, where its body is on floats and
-bools, and otherwise as loops over the points, with the bits of the interpreter's ints."""
+"""`each` of the IR as Python text: on whole arrays, by NumPy, if its body is on floats and bools;
+otherwise as loops over the points, with the bits of the interpreter's ints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INFIX = ("add", "sub", "mul", "div")
 
 
 class Writer(Protocol):
-    """What writes the region around."""
+    """The writer of the region around an `each`."""
 
     names: dict[str, Any]
 
@@ -59,7 +59,8 @@ def _is_smooth(made: Instruction) -> bool:
 
 
 class _OnArrays:
-    """Writes values that differ between points as arrays, of which axes may have one element."""
+    """Writes values that differ between points as arrays. Axes along which they don't may have one
+    element."""
 
     def __init__(self, writer: Writer, made: Each) -> None:
         self.writer, self.made, self.shape = writer, made, made.shape
@@ -107,7 +108,7 @@ class _OnArrays:
         return f"{key}({', '.join(operands)})"
 
     def at(self, array: str, place: Value) -> str:
-        """The elements of an array at a place for each point."""
+        """The elements of an array, at a place for each point."""
         steps = self.steps(place)
         if steps is None:
             return f"{array}[{self.writer.name(place)}]"
@@ -147,7 +148,7 @@ class _OnArrays:
 
 
 def as_number(text: str, kind: Type) -> str:
-    """A number of a type, of a text that gives NumPy's or an array of no axes."""
+    """The text of a number, from the text of one of NumPy's, or of an array of no axes."""
     return f"float32({text})" if kind == F32 else f"{text}.item()"
 
 
@@ -155,7 +156,7 @@ _UFUNCS = {"add": "add", "maximum": "maximum", "minimum": "minimum", "or": "eith
 
 
 def _view(array: Any, shape: tuple[int, ...], start: int, steps: tuple[int, ...]) -> Any:
-    """The elements of an array from one on, at steps along axes."""
+    """The elements of an array from `start` on, at steps along axes."""
     size = array.itemsize
     if any(step < 0 for step in steps):  # memory is given from its lowest address on
         back = [step < 0 for step in steps]
@@ -171,8 +172,9 @@ def _spread(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _along(ufunc: Any, first: Any, values: Any, kept: tuple[int, ...]) -> Any:
-    """Combines `first` with the elements along all axes but those that are kept: with what these
-    give along the last one, if it is none of those, and otherwise with one after another."""
+    """Combines `first` with the elements along all axes that aren't kept. If the last axis isn't
+    kept, the elements along it are combined with each other first; otherwise elements are combined
+    one after another."""
     rank, xp = values.ndim, CPU.xp
     if rank - 1 not in kept:
         values, rank = ufunc.reduce(values, axis=-1), rank - 1
@@ -227,7 +229,7 @@ class _AsLoops:
 
 
 def combined(way: str, first: Any, number: Any, kind: Type) -> Any:
-    """What a number of a type, as Python has it, gives with the first one."""
+    """The combination of the first number and another one, of a type, as Python has it."""
     return _HELPERS[f"combine_{way}"]([first, float32(number) if kind == F32 else number])
 
 
@@ -286,7 +288,7 @@ _HELPERS: dict[str, Any] = {
 
 
 def array_helpers() -> dict[str, Any]:
-    """What NumPy has of the names in such texts."""
+    """The functions of NumPy that such texts call, by name."""
     xp = CPU.xp
     return {
         "add": xp.add,

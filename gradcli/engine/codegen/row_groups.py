@@ -1,4 +1,4 @@
-"""How many rows a kernel computes together, and which regions run on groups of them."""
+"""How many rows a kernel computes together, and which regions run on groups of rows."""
 
 from __future__ import annotations
 
@@ -36,22 +36,27 @@ from ..ir.types import BOOL, ArrayType, StackType
 from .each_axes import combined_along_it
 
 CHUNK = 256  # rows of a region without loops
-GROUP = 32  # rows of another one
-PART = 8  # rows of a group that are left out together where none of them takes part
+GROUP = 32  # rows of a region with loops
+PART = 8  # rows of a group that are skipped together if none of them takes part
 NUMBER = 8  # bytes
 MOST_PLACES = 2**18  # bytes of a group's values
 MOST_IN_ARRAYS = 2**21  # bytes of a group's own arrays
-MOST_ELEMENTS = 2**9  # of an array that rows have, of which any may be read
+MOST_ELEMENTS = 2**9  # of an array that rows have, if any of them may be read
 _KINDS = (
     Constant, Cast, Operation, Affine, Element, Check, Branch, While, For, NewStack, Push, Pop,
     Room, NewArray, Put, Copy, Free, Each,
 )  # fmt: skip
 
 
+def work_of_group(instructions: int) -> int:
+    """The work of instructions for all rows of a group, four of which LLVM computes at once."""
+    return GROUP * instructions // 4
+
+
 def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
-    """Whether a region can run on groups: it has no calls, no large arrays, no loops in which
-    arrays change places, and nothing that reads the entries of one stack and adds to another. Of
-    large arrays that rows have, `by_row`, it is known which elements are read."""
+    """Whether a region can run on groups. It must have no calls, no large arrays, no loops in which
+    arrays change places, and no code that reads the entries of one stack and adds to another. Of
+    large arrays that rows have, `by_row`, it must be known which elements are read."""
     block, instructions = region.block, [*every(region.block)]
     varying = {p for p, varies in zip(block.parameters, by_row, strict=True) if varies}
     known = {made.result for made in instructions if isinstance(made, Constant)}
@@ -73,7 +78,7 @@ def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
 
 
 def own_arrays(block: Block) -> list[Value]:
-    """The arrays that have memory of their own."""
+    """The arrays that need memory of their own."""
     made = [m for m in every(block) if isinstance(m, Room | NewArray | Copy | Branch | Pop)]
     given = [m.entry if isinstance(m, Pop) else m.results for m in made]
     return [value for values in given for value in values if _is_array(value)]
@@ -85,7 +90,7 @@ def _fits_each(made: Each) -> bool:
 
 
 def _changes_places(made: While | For) -> bool:
-    """Whether a loop gives an array that it carries as another one."""
+    """Whether a loop carries on one of its arrays as another one."""
     carried = [value for value in made.carried if _is_array(value)]
     same = {value: value for value in carried}  # what has the memory of which
     for inner in every(made.body):

@@ -1,4 +1,4 @@
-"""Regions on many rows, as machine code: import this only to compile."""
+"""Regions on many rows, as machine code. Import this only to compile."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from .step_back import StepBack
 class RowsKernel:
     """A region as a function of columns, and of arrays with the rows along one axis.
 
-    by_row      which of its parameters each row has its own of; all rows share the others
-    rows_first  the results that are arrays with the rows along their first axis, as those that are
-                given then have; without it, all have the rows along the last one
+    by_row      which of its parameters differ between rows; all rows share the others
+    rows_first  the results that are arrays with the rows along their first axis; arrays that are
+                parameters then have them there, too. If it is None, all have the rows along the
+                last axis
     summed      the results that are added up over the rows, in the order of blocks of rows
     """
 
@@ -48,7 +49,7 @@ class RowsKernel:
         constants = numbers_in(block)
         values = iter(block.results)
         results: list[Value] = []
-        self._known: list[Any] = []  # for each part of the results, what is known: None if it isn't
+        self._known: list[Any] = []  # the values of the parts of results: None if not known
         for part in self._parts_given():
             some = [*islice(values, part.width)]
             known = constants.get(some[0]) if part.layout is Layout.COLUMN else None
@@ -75,8 +76,8 @@ class RowsKernel:
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows: the column or the array of each, its sum, or a number or bool
-        that all rows have; and for each row whether the region steps back: its results mean
-        nothing, and sums are without it. It may take so much `memory`, in bytes. Results may be in
+        that all rows have; and for each row whether the region steps back. Results of such a row
+        mean nothing, and sums leave it out. It may take `memory` bytes. Results may be stored in
         their places of `into`.
 
         Columns, and arrays whose rows are first, are contiguous.
@@ -92,7 +93,7 @@ class RowsKernel:
         whole = n - n % self._multiple
         if whole:
             self._call(whole, status[:whole], given, found, memory)
-        if whole < n:  # the last row again and again, up to a multiple
+        if whole < n:  # the last row is repeated up to a multiple
             places = CPU.xp.minimum(CPU.xp.arange(whole, room), n - 1)
             rest = [_rows_of(*each, places) for each in zip(given, self._held, strict=True)]
             into = [
@@ -105,7 +106,7 @@ class RowsKernel:
         return [kind.together(parts, n) for kind in self._gives], status[:n]
 
     def _begun(self, room: int, into: Sequence[Any] | None) -> list[Any]:
-        """What the kernel fills: what is in its place of `into`, or of its own."""
+        """The memory that the kernel fills: places of `into`, or new memory."""
         known = iter(self._known)
         wanted = [
             (kind, None if into is None else into[k])
@@ -123,7 +124,7 @@ class RowsKernel:
     def _call(
         self, n: int, status: Any, values: Sequence[Any], into: Sequence[Any], memory: int | None
     ) -> None:
-        """Computes rows, of which the first `n` count in sums."""
+        """Computes rows, the first `n` of which count in sums."""
         given = [len(status), n, status.ctypes.data]
         for value, (layout, _) in zip([*values, *into], [*self._held, *self._found], strict=True):
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
@@ -143,8 +144,8 @@ class RowsKernel:
 class _Kind:
     """How the values of a parameter or result are held.
 
-    part  the type of each part of them: that of the elements, where each has a column
-    held  how each part is
+    part  the type of each part: that of the elements, if each element has a column
+    held  how each part is held
     """
 
     def __init__(self, kind: Type, by_row: bool, rows_first: bool, is_summed: bool = False) -> None:
@@ -171,7 +172,7 @@ class _Kind:
         return value.ravel().tolist()  # type: ignore[no-any-return]
 
     def empty(self, n: int) -> Any:
-        """A part of `n` rows, to be filled, or a sum of none."""
+        """A part of `n` rows, to be filled, or an empty sum."""
         if self.is_summed:
             return CPU.xp.zeros(dimensions(self.part), dtype_of(self.part))
         if isinstance(self.part, ArrayType):
@@ -182,7 +183,7 @@ class _Kind:
         return CPU.xp.empty(n, dtype_of(self.part))
 
     def together(self, parts: Iterator[Any], n: int) -> Any:
-        """A value of `n` rows, of the next parts."""
+        """A value of `n` rows, from the next parts."""
         if self.part is self.type:
             return next(parts)
         items = [column_of(item, n) for item in islice(parts, len(self.held))]

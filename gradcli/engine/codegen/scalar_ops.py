@@ -1,5 +1,5 @@
-"""What the back ends of machine code share: what ops are in C, which scalar functions the C library
-has, and which ops are formulas of a few others, with the bits of the scalar functions."""
+"""What the back ends of machine code share: ops as C has them, the scalar functions of the C
+library, and ops that are formulas of a few others, with the bits of the scalar functions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EXACT = {
     "round": "rint",
     "copysign": "copysign",
 }
-# The functions that `math` has from the C library, which returns what IEEE 754 asks for where
-# `math` raises. (`hypot`, `gamma` and `lgamma` are Python's own.)
+# The functions that `math` has from the C library. Where `math` raises, the library returns what
+# IEEE 754 demands. (`hypot`, `gamma` and `lgamma` are Python's own.)
 LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
@@ -31,7 +31,7 @@ POWERS = (1.0, 2.0, 3.0)  # exponents whose powers are within 2 ulps as products
 
 
 class NotNative(Exception):  # noqa: N818 - an answer, not an error
-    """Why a region has no machine code, and the place of what has none."""
+    """Why a region has no machine code."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -40,7 +40,7 @@ class NotNative(Exception):  # noqa: N818 - an answer, not an error
 
 
 def _extreme(sign: str) -> Callable[..., Any]:
-    """The first where it is as extreme or a nan, else the second, which may be one."""
+    """The first operand if it is as extreme, or a nan; otherwise the second, which may be one."""
     return lambda m, a, b: m.where(getattr(m, sign)(a, b), a, m.where(m.isnan(a), a, b))
 
 
@@ -75,7 +75,7 @@ def _sign(m: Any, x: Any) -> Any:
     return (x > 0) - (x < 0)
 
 
-# What ops are of others, on floats and on ints, as rules of the table say it.
+# Ops as formulas of others, on floats and on ints, in the language of the table's rules.
 ON_FLOATS: dict[str, Callable[..., Any]] = {
     "pos": _same,
     "real": _same,

@@ -1,5 +1,5 @@
-"""Operations of the table on scalars as machine code: those that a machine does itself, and those
-that are formulas of others."""
+"""Operations of the table on scalars as machine code: those that a machine has itself, and formulas
+of these."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # of ints
 
 
 class Machine(Protocol):
-    """What a machine does itself, on values that have some of its types.
+    """The operations that a machine has itself, on values that have some of its types.
 
     checked      an op on ints, which steps back where 64 bits don't hold the result
     instruction  an op on floats that IEEE 754 defines; None for others
-    function     one that the C library has, on doubles. Raises NotNative
+    function     a function of the C library, on doubles. Raises NotNative
     known        the number of a literal; None for other values
     """
 
@@ -40,13 +40,13 @@ class Machine(Protocol):
 
 
 class Scalars:
-    """Writes operations on scalars."""
+    """Emits operations on scalars."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
     def operation(self, made: Operation, operands: Sequence[Any]) -> Any:
-        """What an operation gives, of its type. Raises NotNative."""
+        """The result of an operation, in its type. Raises NotNative."""
         machine, of = self.machine, made.operands[-1].type
         kind = machine.type_of(of) if is_float(of) else machine.ints  # bools as ints
         try:
@@ -57,7 +57,7 @@ class Scalars:
         return self.converted(found, machine.type_of(made.result.type))
 
     def converted(self, value: Any, to: Any) -> Any:
-        """A value, or a number of a formula, as one of another type."""
+        """A value, or a number of a formula, as another type."""
         if isinstance(value, complex):
             raise NotNative("complex numbers have no machine code")
         is_number = isinstance(value, bool | int | float)
@@ -101,7 +101,7 @@ class Scalars:
         return self._power(values[0], exponent)
 
     def _power(self, base: Any, exponent: int) -> Any:
-        """A power by squaring. What overflows on the way divides the result."""
+        """A power by squaring. A square beyond 64 bits divides the result, which is so, too."""
         result = self.machine.literal(1, self.machine.ints)
         while exponent:
             if exponent & 1:

@@ -1,8 +1,8 @@
-"""Scratch memory of a kernel: where its large arrays are, which one call after another takes over.
+"""Scratch memory of a kernel: the memory of its large arrays, which one call after another uses.
 
-Fresh memory of many pages costs more than what is computed in it. So arrays that a region makes
-once, and that are read and changed there alone, have places in one piece of memory, which is kept
-between calls.
+Fresh memory of many pages costs more than the computation in it. So arrays that a region makes
+once, and that only it reads and changes, have places in one piece of memory, which is kept between
+calls.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ..ir.instructions import (
 from ..ir.types import ArrayType
 from .llvm_types import llvm_type, size_in_memory
 
-LEAST = 2**17  # bytes of an array that has a place here: the C library reuses less by itself
+LEAST = 2**17  # bytes of an array with a place here: the C library reuses smaller memory itself
 MOST = 2**26  # of all places together
 ALIGNED = 64
 
 
 class Scratch(NamedTuple):
-    """The places of arrays, in bytes; all values that are there; and how many bytes they take."""
+    """The places of arrays, in bytes; all values in this memory; and its size in bytes."""
 
     places: dict[Value, int]
     held: frozenset[Value]
@@ -45,8 +45,8 @@ NO_SCRATCH = Scratch({}, frozenset(), 0)
 
 
 def scratch_of(block: Block) -> Scratch:
-    """The scratch memory of a block that is run once."""
-    origins: dict[Value, Value] = {}  # of each value the array whose memory it has
+    """The scratch memory of a block that runs once."""
+    origins: dict[Value, Value] = {}  # for each value the array whose memory it has
     for made in block.instructions:
         origins |= _made(made)
         for result, taken in _taken_over(made):
@@ -54,7 +54,7 @@ def scratch_of(block: Block) -> Scratch:
                 origins[result] = origins[taken]
     leaving = {origins[value] for value in _leaving(block) if value in origins}
     places: dict[Value, int] = {}
-    free: list[tuple[int, int]] = []  # bytes, and where they are
+    free: list[tuple[int, int]] = []  # free memory: its size and its place
     end = 0
     for made in block.instructions:
         for array in _made(made):
@@ -75,22 +75,22 @@ def scratch_of(block: Block) -> Scratch:
 
 
 def _made(made: Instruction) -> dict[Value, Value]:
-    """The arrays that an instruction makes, each as its own origin."""
+    """The arrays that an instruction makes, each its own origin."""
     if not isinstance(made, Room | NewArray | Copy | Product | Structural):
         return {}
     return {value: value for value in made.results if isinstance(value.type, ArrayType)}
 
 
 def _taken_over(made: Instruction) -> list[tuple[Value, Value]]:
-    """Results of an instruction that have the memory of one of its operands, with that."""
+    """Pairs of a result of an instruction and the operand whose memory it has."""
     if isinstance(made, Put):
         return [(made.result, made.array)]
     return list(zip(made.results, made.initial, strict=True)) if isinstance(made, Each) else []
 
 
 def _leaving(block: Block) -> set[Value]:
-    """Values whose memory may be that of others, which aren't known here: those that a loop begins
-    with, a block gives, or a region is called with."""
+    """Values whose memory other values, which aren't known here, may have: the first values of a
+    loop, the results of a block, the operands of a call."""
     found = set(block.results)
     for made in every(block):
         if isinstance(made, Each):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class StepBack(Exception):  # noqa: N818 - an answer, not an error
-    """A kernel has met what only the interpreter knows how to tell."""
+    """A kernel has met something that only the interpreter can decide."""
 
 
 class TooLong(Exception):  # noqa: N818 - an answer, not an error
-    """A kernel has done the work that it was given, or would do so."""
+    """A kernel has used up the work that it was granted, or would do so."""

@@ -1,4 +1,4 @@
-"""Building IR: operations get the types, and the casts, that the interpreter gives them."""
+"""Building IR: operations get the types, and the casts, that they have in the interpreter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .scalars import CHOICES, result_type
 from .structural import completed, gives
 from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, rounded
 
-# Ops on ints that are computed where their operands are known: indices, sizes and counts.
+# Ops on ints that are computed at once where their operands are known: indices, sizes, counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
     name: getattr(operator, name)
     for name in ("neg", "add", "sub", "mul", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
@@ -42,16 +42,15 @@ _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 
 
 class TooLong(Exception):  # noqa: N818 - an answer, not an error
-    """More instructions were added than may be."""
+    """The builder was asked to add more instructions than its limit."""
 
 
 class Builder:
     """Adds instructions to the innermost open block."""
 
     def __init__(self, block: Block, real: Scalar = F64, most: int | None = None) -> None:
-        """`real` is the type of the floats of a text, and of what is made of ints. At `most` so
-        many instructions are added, with those that are taken out again; then `TooLong` is raised.
-        """
+        """`real` is the type of the floats in a program's text, and of floats computed from ints.
+        Raises TooLong after `most` instructions; those that are taken out again count, too."""
         self.block, self.real, self._rest = block, real, most
         self.known: dict[Value, Any] = {}  # the constants
         self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
@@ -59,7 +58,7 @@ class Builder:
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Block]:
-        """Adds to `block` for a while."""
+        """Adds to `block` until the context ends."""
         outer, self.block = self.block, block
         try:
             yield block
@@ -87,7 +86,7 @@ class Builder:
 
     @contextmanager
     def undoing(self, *reasons: type[Exception]) -> Iterator[None]:
-        """Takes out of the block what is added meanwhile, where that ends for one of `reasons`."""
+        """Removes the instructions added in this context if one of `reasons` ends it."""
         last = self.block.instructions[-1:]
         try:
             yield
@@ -98,7 +97,7 @@ class Builder:
             raise
 
     def constant(self, value: Any) -> Value:
-        """A Python float, int or bool."""
+        """The constant of a Python float, int or bool."""
         return self.number(value, self.real if type(value) is float else OF_PYTHON[type(value)])
 
     def number(self, value: Any, kind: Scalar) -> Value:
@@ -122,13 +121,13 @@ class Builder:
         return result
 
     def room(self, kind: ArrayType) -> Value:
-        """An array whose elements are to be put."""
+        """An array whose elements will be put later."""
         result = Value(kind)
         self.add(Room(result))
         return result
 
     def place(self, indices: Sequence[Value], steps: Sequence[int], offset: int = 0) -> Value:
-        """The sum of an offset and of indices times steps, where indices may be such sums."""
+        """The place `offset + indices · steps`, where an index may be such a sum itself."""
         terms: dict[Value, int] = {}
         for index, step in zip(indices, steps, strict=True):
             own, more = self._places.get(index) or self._known_place(index)
@@ -155,8 +154,8 @@ class Builder:
         initial: Sequence[tuple[str, Value]],
         body: Callable[[Sequence[Value]], Sequence[Value]],
     ) -> list[Value]:
-        """Adds an `each`: `initial` are the ways and the values that are combined with numbers.
-        `body` adds what a point takes, given its indices, and returns what a body gives."""
+        """Adds an `each`. `initial` has a way and a first value for each result. `body` gets a
+        point's indices, adds the instructions of the point, and returns the results of the body."""
         indices = tuple([Value(I64) for _ in shape])
         with self.inside(Block(indices)) as block:
             block.results = tuple(body(indices))
@@ -173,7 +172,7 @@ class Builder:
         transposed: tuple[bool, bool] = (False, False),
         shape: tuple[int, ...] | None = None,
     ) -> Value:
-        """The product of matrices, as an array of a shape: see `Product`."""
+        """The product of matrices as an array of a shape: see `Product`."""
         count, m, _, n = sizes
         result = Value(ArrayType(left.array_type.element, shape or (count, m, n)))
         self.add(Product(left, right, sizes, transposed, result))
@@ -186,7 +185,7 @@ class Builder:
         options: Mapping[str, Any],
         span: Span | None = None,
     ) -> list[Value]:
-        """What a structural entry of the table gives. Raises Refused."""
+        """The results of a structural entry of the table. Raises Refused."""
         made = Structural(op, tuple(operands), completed(op, options), (), span)
         made.results = tuple(map(Value, gives(made.applied)))
         self.add(made)
@@ -228,7 +227,7 @@ class Builder:
         return result
 
     def sources(self, value: Value) -> set[Value]:
-        """The values that an int or a bool has been computed from by operations alone, but for
+        """The values that an int or a bool was computed from by operations alone, without
         constants."""
         found: set[Value] = set()
         waiting = [value]
@@ -241,7 +240,7 @@ class Builder:
         return found
 
     def _folded(self, op: Op, values: Sequence[Value]) -> int | bool | None:
-        """What an op gives of known ints, if it is a bool or an int of 64 bits."""
+        """The result of an op on known ints, if it is a bool or an int of 64 bits."""
         known = [self.known.get(value) for value in values]
         if op.name not in _ON_INTS or any(type(k) is not int for k in known):
             return None

@@ -1,7 +1,7 @@
 """Values, instructions, blocks and regions.
 
-A value is defined once, by an instruction or as a parameter of a block, and is told apart by
-identity. Branches and loops hold blocks, whose results are what they give; a block may use the
+A value is defined once, by an instruction or as a parameter of a block, and compared by identity.
+Branches and loops hold blocks, and get their results from those of the blocks; a block may use the
 values of the blocks around it.
 """
 
@@ -109,14 +109,14 @@ class NewArray(BaseInstruction, frozen=False):
 
 
 class Room(BaseInstruction, frozen=False):
-    """An array whose elements have no numbers yet. Each gets one before it is read."""
+    """An array whose elements have no numbers yet. Each element gets one before it is read."""
 
     result: Value
 
 
 class Affine(BaseInstruction, frozen=False):
-    """A place in an array: the sum of `offset` and of ints, each times a known step. It is in the
-    array, so that nothing is checked."""
+    """A place in an array: `offset` and the operands, each times a known step, added up. It is
+    always inside the array, so it isn't checked."""
 
     TAKES = ("*operands",)
 
@@ -188,8 +188,9 @@ class Branch(BaseInstruction, frozen=False):
 
 
 class While(BaseInstruction, frozen=False):
-    """A loop. `condition` and `body` take the carried values: the one gives a bool, the other the
-    carried values of the next iteration. `initial` are those of the first."""
+    """A loop. `condition` and `body` take the carried values; `condition` gives a bool, `body` the
+    carried values of the next iteration. `initial` are the carried values of the first
+    iteration."""
 
     TAKES = ("*initial",)
     GIVES = ("*results",)
@@ -207,8 +208,9 @@ class While(BaseInstruction, frozen=False):
 
 
 class For(BaseInstruction, frozen=False):
-    """A loop of `count` iterations, none where that is negative. `body` takes the number of the
-    iteration, from 0, and the carried values, and gives the latter for the next iteration."""
+    """A loop of `count` iterations, or of none if `count` is negative. `body` takes the number of
+    the iteration, from 0, and the carried values; it gives the carried values of the next
+    iteration."""
 
     TAKES = ("count", "*initial")
     GIVES = ("*results",)
@@ -226,14 +228,15 @@ class For(BaseInstruction, frozen=False):
 
 
 class Each(BaseInstruction, frozen=False):
-    """Straight code for each point of a space of known shape: `body` takes a point's indices.
+    """Straight code for each point of a space of known shape: `body` takes the indices of a point.
 
-    Each of `initial`, a number or an array, is combined with a number for each point, in the way of
-    the same position: the body gives that number, and for an array its place. `put` replaces what
-    is there; the others are `add`, `maximum`, `minimum`, `or` and `and`. Numbers are combined in
-    the order of the points, row by row; but those along the last axis with each other first, where
-    the place doesn't depend on it: sums then are NumPy's, which adds by halves, down to blocks of
-    `BLOCK` numbers, and these `LANES` at a time.
+    Each of `initial`, a number or an array, has a way in which it is combined with a number of each
+    point. The body gives that number, and for an array also its place. `put` replaces the element;
+    the other ways are `add`, `maximum`, `minimum`, `or` and `and`.
+
+    Numbers are combined in the order of the points, row by row. Where the place doesn't depend on
+    the last axis, the numbers along that axis are combined with each other first, in NumPy's order:
+    by halves, down to blocks of `BLOCK` numbers, and in a block `LANES` numbers at a time.
     """
 
     TAKES = ("*initial",)
@@ -253,7 +256,7 @@ class Each(BaseInstruction, frozen=False):
 
     @property
     def given(self) -> list[tuple[Value, Value | None]]:
-        """What the body gives for each of `initial`: a number, and for an array its place."""
+        """The results of the body for each of `initial`: a number, and for an array its place."""
         values = iter(self.body.results)
         return [
             (next(values), next(values) if isinstance(first.type, ArrayType) else None)
@@ -261,7 +264,7 @@ class Each(BaseInstruction, frozen=False):
         ]
 
     def only(self, places: Sequence[int], body: Block) -> Each:
-        """The same for some of `initial`, by their positions, with the instructions of another
+        """An `each` with some of `initial`, by their positions, and the instructions of another
         body."""
         given = self.given
         ends = tuple([v for k in places for v in given[k] if v is not None])
@@ -274,16 +277,16 @@ class Each(BaseInstruction, frozen=False):
         )
 
 
-# Multiplications of numbers: products of fewer are written out, those of more are left to BLAS.
-BLOCK, LANES = 128, 8  # numbers that are combined along an axis, and at a time
+BLOCK, LANES = 128, 8  # numbers of a block along the last axis, and those combined at a time
+# Products of fewer multiplications are written out; larger ones are BLAS's.
 LARGE_PRODUCT = 2**14
 
 
 class Product(BaseInstruction, frozen=False):
-    """The product of two matrices, or of several pairs of such, whose rows follow each other in
-    arrays of any shape: `sizes` are the number of pairs, the rows of a result, the terms of each
-    sum, and the columns of a result. `transposed` says in which of the two arrays columns follow
-    each other instead."""
+    """The product of two matrices, or of several pairs of matrices, one after the other in arrays
+    of any shape. `sizes` are the number of pairs, the rows of a result, the terms of each sum, and
+    the columns of a result. `transposed` says for each factor whether it is stored column by
+    column."""
 
     TAKES = ("left", "right")
 
@@ -322,7 +325,7 @@ def every(block: Block) -> Iterator[Instruction]:
 
 
 def passed_on(made: Instruction) -> Iterator[tuple[Value, Value]]:
-    """Values that a branch or a loop hands on, and what each is called then."""
+    """The pairs of a value that a branch or a loop passes on, and the value that receives it."""
     pairs: list[tuple[tuple[Value, ...], tuple[Value, ...]]] = []
     if isinstance(made, Branch):
         pairs = [(side.results, made.results) for side in (made.then, made.otherwise)]
@@ -334,7 +337,7 @@ def passed_on(made: Instruction) -> Iterator[tuple[Value, Value]]:
 
 
 def size_of(block: Block) -> int:
-    """How many instructions a block has, also in the blocks inside it."""
+    """The number of instructions of a block and of the blocks inside it."""
     return sum([1 for _ in every(block)])
 
 

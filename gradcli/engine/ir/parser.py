@@ -1,4 +1,4 @@
-"""Regions from text, as the printer writes it. Tests are such texts, and so are golden files."""
+"""Regions from text, as the printer writes it: tests and golden files are such texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
 
 
 def parse(source: str) -> list[Region]:
-    """The regions of a text. Places are not kept. Raises IRError."""
+    """The regions of a text, without places in a program. Raises IRError."""
     parser = _Parser(source)
     regions = []
     while parser.peek():

@@ -1,6 +1,7 @@
-"""Where the elements of an array come from that an op has moved.
+"""The places from which an op that moves elements takes the elements of its result.
 
-A result is divided into parts, in each of which places follow from indices by known steps.
+The result is divided into parts. In a part, the place of an element is an affine function of its
+indices.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ MOST_PARTS = 9
 
 
 class Scattered(Exception):  # noqa: N818 - an answer, not an error
-    """There are no such parts, or too many."""
+    """The places have no such parts, or too many."""
 
 
 class Part(NamedTuple):
-    """A part of a result: where it begins, its shape, and the place in the operand of its first
-    element, with the step along each axis; zeros where there is no place."""
+    """A part of a result: its start, its shape, the place in the operand of its first element, and
+    the step of that place along each axis. A part whose place is None holds zeros."""
 
     start: tuple[int, ...]
     shape: tuple[int, ...]
@@ -30,8 +31,8 @@ class Part(NamedTuple):
 
 
 def parts_of(places: Any) -> list[Part]:
-    """The parts of a result, from the places of its elements, which count from 1; 0 is none. Raises
-    Scattered."""
+    """The parts of a result, from an array of the places of its elements. Places count from 1; 0
+    stands for a zero. Raises Scattered."""
     return list(_parts(places))
 
 
@@ -61,7 +62,7 @@ def _parts(places: Any) -> Iterator[Part]:
 
 
 def _cuts(rows: Any) -> list[int]:
-    """Where the parts of a result begin along its first axis, and where the last one ends."""
+    """The indices along the first axis at which parts begin, and the end of the last one."""
     rows = rows.reshape(len(rows), -1)
     steps, is_new = rows[1:] - rows[:-1], ((rows[1:] == 0) != (rows[:-1] == 0)).any(axis=1)
     cuts = [0]

@@ -55,7 +55,7 @@ _WORDS: dict[type, str] = {Push: "push", Put: "put", Copy: "copy", Free: "free",
 
 
 def text(regions: Iterable[Region]) -> str:
-    """Regions in the order given, each numbered from 0."""
+    """The text of regions, in the order given. The values of each are numbered from 0."""
     return "\n".join(line for region in regions for line in _Printer().region(region)) + "\n"
 
 
@@ -129,7 +129,7 @@ class _Printer:
             yield f"{self._head(made, indent)}{self.simple(made)}"
 
     def simple(self, made: Simple | Call) -> str:
-        """What stands behind the names of the results."""
+        """The text after `=`, or the whole text of an instruction without results."""
         operands = self.names(made.operands)
         kinds = ", ".join([str(value.type) for value in made.results])
         if isinstance(made, Constant):

@@ -1,5 +1,4 @@
-"""Entries of the table on scalars, as regions have them: those that are the regions' own, and what
-type each gives."""
+"""Ops on scalars, as regions use them: the ops that only regions have, and the type of a result."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def on_scalars(op: Op) -> bool:
 
 
 def result_type(op: Op, operand: Type) -> Type:
-    """What an op gives of scalars of one type."""
+    """The type of an op's result, from the type of its scalar operands."""
     if op.integers == "bool" and op not in CHOICES:
         return BOOL
     keeps = operand in FLOATS or op.integers == "keep" or op in CHOICES

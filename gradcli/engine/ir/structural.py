@@ -1,7 +1,7 @@
-"""Structural entries of the table in IR: applied to whole arrays, by the interpreter's own code.
+"""Structural entries of the table in IR: ops on whole arrays, computed by the interpreter's own
+code.
 
-What an entry gives of operands of some types has types that it tells itself: it is computed once on
-a sample.
+The types of the results are found by computing the op once, on a sample.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from .types import (
 from .values import BaseInstruction, Value
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]  # by name, all of them
-# What the code of an entry raises where it refuses its operands.
+# The exceptions by which the code of an entry refuses its operands.
 REFUSALS = (
     OpError, ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError, MemoryError,
 )  # fmt: skip
-LARGE = 2**21  # elements of a result that no sample has
-SLICE = "slice"  # what a slice begins with among options, where it is a tuple
+LARGE = 2**21  # elements of a result for which no sample is computed
+SLICE = "slice"  # the first item of a tuple that stands for a slice among options
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
-    """An entry isn't applied to operands of these types in IR, and why."""
+    """Why an entry can't be applied to operands of these types in IR."""
 
 
 class Structural(BaseInstruction, frozen=False):
-    """A structural entry of the table, applied to arrays and numbers with options that are known.
-    It steps back where the entry refuses its operands. A random one takes the seed, and the number
-    of the draw."""
+    """A structural entry of the table, applied to arrays and numbers, with known options. It steps
+    back where the entry refuses its operands. A random entry takes the seed and the number of the
+    draw."""
 
     TAKES = ("*operands",)
     GIVES = ("*results",)
@@ -64,7 +64,7 @@ class Structural(BaseInstruction, frozen=False):
 
 
 class Applied(Struct):
-    """An entry with its options, as a function of operands of some types."""
+    """An entry with its options, for operands of the types `takes`."""
 
     op: Op
     options: Options
@@ -76,7 +76,7 @@ class Applied(Struct):
         return {name: _given(value) for name, value in self.options}
 
     def function(self, backend: Backend = CPU) -> Callable[..., Any]:
-        """What it computes of a backend's arrays and numbers: one result, or a list of them."""
+        """The op on a backend's arrays and numbers, which returns one result or a list of them."""
         op, options, xp = self.op, self.given, backend.xp
         if op.category in ("making", "random"):
             options.setdefault("dtype", "float64")
@@ -122,8 +122,8 @@ def _is_bool(kind: Type) -> bool:
 
 
 def _sample(kind: Type) -> Any:
-    """What no entry refuses, if any operand of a type will do: a vector that grows, a diagonal
-    matrix, zeros of ints."""
+    """A value of a type that no op refuses unless it refuses the type: a vector that grows, a
+    diagonal matrix, zeros of ints."""
     xp = CPU.xp
     if not isinstance(kind, ArrayType):
         return {F64: 1.0, F32: xp.float32(1.0), I64: 1, BOOL: True}[kind]  # type: ignore[index]
@@ -149,26 +149,26 @@ def _type_of(value: Any) -> Type:
 
 
 def completed(op: Op, options: Mapping[str, Any]) -> Options:
-    """The options of an entry, with the defaults of those that aren't given."""
+    """All options of an entry: the given ones, and defaults for the others."""
     given = {each.name: each.default for each in op.signature.options} | {**options}
     return tuple([(name, _fixed(value)) for name, value in given.items()])
 
 
 def _fixed(value: Any) -> Any:
-    """An option that is equal to others of its value."""
+    """An option in a hashable form."""
     if isinstance(value, list | tuple):
         return tuple(map(_fixed, value))
     return (SLICE, value.start, value.stop, value.step) if isinstance(value, slice) else value
 
 
 def _given(value: Any) -> Any:
-    """An option as the code of an entry takes it."""
+    """An option in the form that the code of the entry takes."""
     if not isinstance(value, tuple):
         return value
     return slice(*value[1:]) if value[:1] == (SLICE,) else tuple(map(_given, value))
 
 
 def operands_of(op: Op, given: Sequence[Any]) -> list[Any]:
-    """Operands, with the defaults of those that aren't given."""
+    """All operands: the given ones, and defaults for the others."""
     defaults = [] if op.signature.variadic else op.signature.operands[len(given) :]
     return [*given, *[each.default for each in defaults]]

@@ -1,4 +1,4 @@
-"""The tokens of IR texts, and what one or some of them stand for: names, ints, literals."""
+"""The tokens of IR texts: names, ints, literals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _TOKEN = re.compile(
 
 
 class IRError(Exception):
-    """A text is no IR, or IR isn't sound."""
+    """A text isn't IR, or IR breaks a rule of the verifier."""
 
 
 class Tokens:
-    """The tokens of a text, of which the next ones are taken. Raises IRError."""
+    """The tokens of a text, and the position of the next one. Raises IRError."""
 
     def __init__(self, source: str) -> None:
         self.tokens: list[str] = []

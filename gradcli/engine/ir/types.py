@@ -20,11 +20,11 @@ class Scalar(Entity):
 
 
 class StackType(Entity):
-    """A stack of entries, each some scalars and arrays. A pop takes the types that its push has
-    added.
+    """A stack of entries, each of some scalars and arrays. A pop takes an entry of the types that
+    its push put there.
 
-    A stack is used once, by the next push or pop, or as a carried value or a result: so code may
-    change it in place.
+    A stack value is used once, by the next push or pop, or as a carried value or a result. So code
+    may change the stack in place.
     """
 
     def __str__(self) -> str:
@@ -60,10 +60,10 @@ Type: TypeAlias = Scalar | StackType | ArrayType
 STACK = StackType()
 
 F64, F32, I64, BOOL = Scalar("f64"), Scalar("f32"), Scalar("i64"), Scalar("bool")
-# A float64 number beside a float32 becomes one, as a Python float beside NumPy's float32 does. (An
-# element of an array doesn't: who lowers arrays converts these.)
+# A float64 number beside a float32 becomes a float32, as a Python float does beside NumPy's. (An
+# element of an array doesn't: the lowering of arrays converts these.)
 FLOATS = (F32, F64)
-# What has which type: Python's numbers, and the elements of arrays by their dtype.
+# The types of Python's numbers, and of the elements of arrays by their dtype.
 OF_PYTHON: dict[type, Scalar] = {float: F64, int: I64, bool: BOOL}
 OF_DTYPE = {"float64": F64, "float32": F32, "int64": I64, "bool": BOOL}
 DTYPES = {scalar: name for name, scalar in OF_DTYPE.items()}
@@ -86,12 +86,12 @@ def element_of(kind: Type) -> Scalar:
 
 
 def elements_of(kind: Type) -> int:
-    """How many elements what is of a type has; a scalar is one."""
+    """The number of elements of a value; a scalar has one."""
     return kind.size if isinstance(kind, ArrayType) else 1
 
 
 def dimensions(kind: Type) -> tuple[int, ...]:
-    """The shape of arrays of a type; that of a scalar is ()."""
+    """The shape of a type; () for a scalar."""
     return kind.shape if isinstance(kind, ArrayType) else ()
 
 
@@ -101,16 +101,16 @@ def dtype_of(kind: Type) -> str:
 
 
 def has_floats(real: Scalar, kind: Type) -> bool:
-    """Whether regions of a run whose floats are `real` may have numbers of a type: those of a run
-    in float32 have no float64, which operations on numbers would round."""
+    """Whether a region of a run may have numbers of a type. `real` is the type of the run's floats.
+    A float32 run has no float64, since operations on numbers would round it."""
     return kind != F64 or real == F64
 
 
 def widest(kinds: Collection[Type]) -> Scalar:
-    """The type of an array of elements of these types, as NumPy has it."""
+    """The element type of an array made of elements of these types, as in NumPy."""
     return next(kind for kind in (F64, F32, I64, BOOL) if kind in kinds)
 
 
 def rounded(value: Any, kind: Scalar) -> Any:
-    """A number as a float of a type has it."""
+    """A number, rounded to a float type."""
     return c_float(value).value if kind == F32 and value == value else value

@@ -1,4 +1,4 @@
-"""Values of a region, and what instructions have in common that give them."""
+"""Values of a region, and the base class of instructions."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Value:
 
     @property
     def array_type(self) -> ArrayType:
-        """The type of what is an array."""
+        """The type of a value that is an array."""
         assert isinstance(self.type, ArrayType)
         return self.type
 
 
 class BaseInstruction(Entity, frozen=False):
-    """An instruction says which of its fields hold its operands, its results and the blocks inside
-    it. A name with a star is that of a field with several; such a one comes last."""
+    """The base of instructions, which name those of their fields that hold operands, results and
+    blocks. A name with a star, always the last one, is that of a field with several."""
 
     TAKES: ClassVar[tuple[str, ...]] = ()
     GIVES: ClassVar[tuple[str, ...]] = ("result",)
     INSIDE: ClassVar[tuple[str, ...]] = ()
     KEPT: ClassVar[tuple[str, ...]] = ()  # the other fields
-    # Of each field: its name, which of operands, results and blocks it holds, and which of these.
+    # For each field: its name, what it holds (0 operands, 1 results, 2 blocks), and the positions.
     PLACES: ClassVar[tuple[tuple[str, int, int | slice], ...]] = ()
 
     def __init_subclass__(cls) -> None:
@@ -59,7 +59,8 @@ class BaseInstruction(Entity, frozen=False):
 
 
 def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Value, ...]]:
-    """What gives the values in fields of an instruction, quickly: each pass reads thousands."""
+    """A function that reads the values in fields of an instruction. It is fast: each pass reads
+    thousands."""
     if not names:
         return lambda made: ()
     *others, last = names

@@ -1,4 +1,5 @@
-"""What holds of every region: values are defined once and before they are used, and types fit."""
+"""The rules that every region keeps: values are defined once and before they are used, and types
+fit."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ _LITERALS: dict[Scalar, tuple[type, ...]] = {
 
 
 def verify(regions: Sequence[Region]) -> None:
-    """Raises IRError for the first thing that is wrong with regions that call each other."""
+    """Raises IRError for the first rule that regions, which may call each other, break."""
     known = {region.name: region for region in regions}
     if len(known) < len(regions):
         raise IRError("two regions have one name")
@@ -86,7 +87,8 @@ class _Verifier:
         self.visible(block.results, visible, "the end of a block")
 
     def given_back(self, block: Block) -> None:
-        """A region gives back the stacks that it takes, in the same order, and no others."""
+        """Verifies that a region returns the stacks that it takes, in the same order, and no
+        others."""
         same: dict[Value, Value] = {}  # what each stack was before a push, a pop, a loop or a call
         for made in every(block):
             if isinstance(made, Push | Pop):

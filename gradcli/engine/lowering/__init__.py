@@ -1,1 +1,1 @@
-"""Which faster closures take the place of the interpreter's where code is hot?"""
+"""Which kernels run in place of the interpreter where code is hot?"""

@@ -1,4 +1,4 @@
-"""Values of the language as the entries of a region: the numbers that it takes, and what it is
+"""Values of the language as entries of a region: the numbers that it takes, and what it is
 specialised on."""
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ def slots_of(node: program.Statement) -> list[program.Slot]:
 
 
 class Observed(NamedTuple):
-    """What the slots of a frame hold at the moment, or what a call is made with.
+    """What the slots of a frame hold at the moment, or the values of a call.
 
     entries    by slot, or by position
-    values     the numbers and arrays that the region takes, one for each parameter, as they are:
-               traced, or with tangents
+    values     the numbers and arrays that the region takes, one for each parameter, still traced or
+               with tangents
     is_boxed   whether some of these are traced or have tangents
     variables  the positions of numbers that are the states of variables
     traced     the positions of the others that are traced or have tangents
     changing   the variables whose states may change, in the order of their numbers
-    functions  the functions of the program that are among the values
+    functions  the functions of the program among the values
     real       the type of the run's floats
     """
 
@@ -91,9 +91,9 @@ def observe(
     sequence: Any = UNSET,
     draws: Sequence[int] = (),
 ) -> Observed:
-    """What slots of a frame hold, and those that functions in them read. Some of them are
+    """The content of slots of a frame, and of those that functions in them read. Some slots are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
-    over is in a slot of its own, and so are the seed and number of `draws` where it draws."""
+    over gets a slot of its own, and so do the seed and the number of `draws`."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
     observer.changes = changes
@@ -104,19 +104,19 @@ def observe(
 
 
 def observe_values(run: Run, values: Sequence[Any]) -> Observed:
-    """What values are, and what functions among them read."""
+    """The values of a call, and what functions among them read."""
     observer = _Observer(run, [], set())
     entries = dict(enumerate(observer.entries(values, 0)))
     return observer.seen(entries)
 
 
 class _Observer:
-    """`frame` is the one whose names the region has as its own, which assigns those of some
-    `cells`. `changes`: whether states of variables may change."""
+    """Observes values. `frame` is the frame of the region, which assigns those of its names that
+    share some `cells` with functions. `changes`: whether states of variables may change."""
 
     def __init__(self, run: Run, frame: list[Any], cells: set[int]) -> None:
         self.real = OF_DTYPE[run.settings.dtype]
-        # Those of the run's device, and what lists of numbers are given as.
+        # The arrays of the run's device, and those that lists of numbers become.
         self.arrays = (run.backend.ndarray, CPU.ndarray)
         self.frame, self.cells, self.changes = frame, cells, False
         self.values: list[Any] = []
@@ -125,12 +125,12 @@ class _Observer:
         self.traced: set[int] = set()
         self.changing: list[Variable] = []
         self.functions: list[program.Function] = []
-        self.more: dict[int, program.Slot] = {}  # that functions of this frame read
+        self.slots: dict[int, program.Slot] = {}  # to be observed; functions add theirs
         self.assigned: set[int] = set()  # slots of the frame that the region assigns
 
     def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
-        self.more = slots
-        while waiting := [slot for k, slot in self.more.items() if k not in entries]:
+        self.slots = slots
+        while waiting := [slot for k, slot in self.slots.items() if k not in entries]:
             for slot in waiting:
                 changes = slot.index in self.assigned
                 entries[slot.index] = self.entry(slot_value(self.frame, slot), 0, changes)
@@ -185,12 +185,13 @@ class _Observer:
         return NoEntry("this value is not compiled")
 
     def is_of_run(self, kind: Scalar | None) -> bool:
-        """Whether numbers of a type are such as regions of the run have."""
+        """Whether regions of the run have numbers of this type."""
         return kind is None or has_floats(self.real, kind)
 
     def long_list(self, value: List, is_assigned: bool) -> ArrayType | None:
-        """The type of a list as one parameter, which is only read: of many numbers, or of many
-        lists of numbers that have one length, unless these can be items of their own."""
+        """The type of a list that is one parameter, which the region only reads; None for other
+        lists. Such a list has many numbers, or many lists of numbers of one length; if it is
+        assigned, so many that they can't be items of their own."""
         kind = list_type(value) if len(value) > FEW else None
         if kind is None or not is_long(kind) or not self.is_of_run(kind.element):
             return None
@@ -234,7 +235,7 @@ class _Observer:
         return TransformEntry(value.kind, function, positions, listed)
 
     def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
-        """A value whose numbers the region takes."""
+        """Adds a value to the parameters; returns its entry."""
         if type(value) is tuple or type(value) is Dual:
             self.is_boxed = True
             self.traced.add(len(self.values))
@@ -245,13 +246,13 @@ class _Observer:
         return (self.entry(value, depth + 1) for value in values)
 
     def function(self, value: Function, depth: int) -> Entry:
-        """A function: its names are this frame's if it was made here."""
+        """A function. If it was made in this frame, its names are those of the frame."""
         node = value.code.node
         self.functions.append(node)
         outside = [slot for slot, _ in node.captures]
         captured = None
         if self.frame and all(map(self.is_own, outside, value.cells)):
-            self.more = {**self.more, **{slot.index: slot for slot in outside}}
+            self.slots = {**self.slots, **{slot.index: slot for slot in outside}}
         elif not self.cells.isdisjoint(map(id, value.cells)):
             return NoEntry("a function of another frame reads names that this one assigns")
         else:
@@ -260,18 +261,18 @@ class _Observer:
         return FunctionEntry(node, captured, defaults, id(node))
 
     def is_own(self, slot: program.Slot, cell: Any) -> bool:
-        """Whether a slot of the frame shares its name with a function by this cell."""
+        """Whether a slot of the frame shares its value with a function by this cell."""
         place = slot.index + FRAME_HEAD
         return place < len(self.frame) and self.frame[place] is cell
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array that regions take, and what is done with it is recorded."""
+    """Whether a value is an array that regions take, and operations on it are recorded."""
     return _is_of(value, CPU.ndarray) and primal(value).dtype.name in OF_DTYPE
 
 
 def _is_of(value: Any, kind: type) -> bool:
-    """Whether a value and its tangents are of a type, and what is done with it is recorded."""
+    """Whether a value and its tangents are of a type, and operations on it are recorded."""
     if type(value) is tuple:
         return value[2].trace.segment is not None and _is_of(value[0], kind)
     if type(value) is Dual:

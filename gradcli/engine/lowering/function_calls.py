@@ -1,4 +1,4 @@
-"""Calls of functions as regions that are called: see `hot_calls.py`."""
+"""Calls of functions as regions: see `hot_calls.py`."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import draws
 from ..regions.frame_calls import lower_call
-from ..regions.given_kinds import has_long_lists
+from ..regions.result_kinds import has_long_lists
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET
-from .draws import Reach, draws_so_far, go_on_from
+from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
+from .reach import Reach
 from .region_calls import RegionCall, cost_of
-from .region_values import given, held_of, may_be
+from .region_values import as_parameter, held_of, may_be
 from .variants import Variants
 
 
 class FunctionCalls:
-    """What makes the calls of a function, whatever they are made with."""
+    """Makes the calls of one function by kernels, for values of any kinds."""
 
     def __init__(self, span: Span) -> None:
         self._calls = Variants(
             lambda observed, how, most: FunctionCall(observed, how[0], how[1], span, most)
         )
         self._draws = Reach(draws)
-        # The names of arguments, the readers of all, and the call that was made last.
+        # The last call: the names of arguments, the readers of all values, and the call itself.
         self._last: tuple[list[str], list[Reader], FunctionCall] | None = None
 
     def run(
@@ -44,8 +45,8 @@ class FunctionCalls:
         arguments: list[Any],
         named: dict[str, Any],
     ) -> Any:
-        """The result of a call at a site; UNSET if the interpreter must make it, whose calls have
-        done so much work."""
+        """The result of a call; UNSET if the interpreter must make it. `work` is the work of the
+        calls that the interpreter has made."""
         drawn = draws_so_far(run) if self._draws else []
         values = [function, *arguments, *named.values(), *drawn]
         try:
@@ -61,8 +62,8 @@ class FunctionCalls:
     def _observed(
         self, run: Run, work: int, site: Site, values: list[Any], names: list[str], draws: bool
     ) -> Any:
-        """The result of a call of a function with arguments, the last of which have names; then
-        come the seed and the number of draws, if it `draws`."""
+        """The result of a call with new kinds of values: the function, the arguments, of which the
+        last have `names`, and, if it `draws`, the seed and the number of draws."""
         observed = observe_values(run, values)
         if self._draws.add(observed.functions) and (drawn := draws_so_far(run)):
             return self._observed(run, work, site, [*values, *drawn], names, True)
@@ -72,15 +73,15 @@ class FunctionCalls:
         if call is None or isinstance(call, int):
             return UNSET
         if observed.is_boxed and call.has_long_lists:
-            return UNSET  # for each number would have to be recorded
+            return UNSET  # each number would have to be recorded
         shared = observed.variables & call.aliases
         if not observed.is_boxed and not shared:
             self._last = names, readers_of(call.entries, values), call
-        return call.run(run, site, list(map(given, observed.values)), shared)
+        return call.run(run, site, list(map(as_parameter, observed.values)), shared)
 
 
 class FunctionCall:
-    """What makes calls with values of one kind.
+    """Makes the calls with values of one kind.
 
     cost     the work that pays for compiling its region
     entries  of the function and its arguments
@@ -115,15 +116,15 @@ class FunctionCall:
 
     @cached_property
     def aliases(self) -> set[int]:
-        """The positions of the numbers that the result may be the same as."""
+        """The positions of the numbers that the result may alias."""
         region = self._call.region
         return returned_parameters(region, region.block.results)
 
     def run(
         self, run: Run, site: Site, numbers: list[Any], variables: Set[int] = frozenset()
     ) -> Any:
-        """The result; UNSET if it may be one of the `variables`, given by the positions of their
-        numbers, since what is the same as a variable is that. Raises StepBack, and NoRule."""
+        """The result; UNSET if it may be the number of one of the `variables`, given by their
+        positions, since an alias of a variable is the variable. Raises StepBack, and NoRule."""
         found = self._call.apply(run, site, numbers)
         if any(may_be(numbers[k], number) for k in variables for number in found):
             return UNSET

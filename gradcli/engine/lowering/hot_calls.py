@@ -1,7 +1,7 @@
-"""Hot calls: kernels make the calls of a place of the program once these have done much work.
+"""Hot calls: once the calls at a place of the program have done enough work, kernels make them.
 
-A call with traced numbers becomes one record, and one with tangents carries these along. Where a
-call isn't compiled, is made with other values, or a kernel steps back, the interpreter makes it.
+A call with traced numbers becomes one record; one with tangents carries them along. Where a call
+isn't compiled, has other kinds of values, or its kernel steps back, the interpreter makes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..trace.tape import Site
 from ..values.kinds import UNSET, Function, Transform
 from .region_op import REGION
 
-# The interpreter makes calls that are deeper inside each other: it tells where they are too deep.
+# Deeper calls are the interpreter's, which tells where they are too deep.
 DEEP = MAX_DEPTH - 100
 
 if TYPE_CHECKING:
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 
 def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
-    """What makes the calls at a place; None where nothing is compiled."""
+    """The object that makes the calls at a place; None where nothing is compiled."""
     return HotCalls(span) if c.compiles else None
 
 
 class Heat:
     """What the interpreter's calls of a function have done, wherever they are made: their work and
-    their number since a kernel was tried, and the work before. `calls` makes them by kernels."""
+    number since a kernel was last tried, and the work done before that. `calls` makes them by
+    kernels."""
 
     __slots__ = ("calls", "done", "times", "work")
 
@@ -42,7 +43,7 @@ class Heat:
 
 
 class HotCalls:
-    """Makes the calls at a place of the program."""
+    """Makes the calls at a place of the program, by a kernel or by the interpreter."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -60,7 +61,7 @@ class HotCalls:
         site: Site,
         path: str | None,
     ) -> Any:
-        """The result of a call; `path` is where it goes to."""
+        """The result of a call; `path` says where it goes to."""
         if type(function) is not Function and type(function) is not Transform:
             return call_value(run, function, arguments, named, site, path)
         if run.group is None and type(function) is Transform and function.kind == "vmap":
@@ -93,7 +94,7 @@ class HotCalls:
         site: Site,
         path: str | None,
     ) -> Any:
-        """What `vmap(f)` gives for its rows."""
+        """The result of a call of `vmap(f)`."""
         if self._rows is None:
             from .mapped_calls import MappedCalls
 
@@ -108,15 +109,15 @@ class HotCalls:
 
 
 def _heat_of(function: Function | Transform) -> Heat:
-    """What is known of the calls of a function of the program, or of a derivative of one."""
-    asked: tuple[Any, ...] = ()
+    """The heat of a function of the program, or of a derivative of one."""
+    transforms: tuple[Any, ...] = ()
     while type(function) is Transform:
-        asked = (*asked, function.kind, *function.positions)
+        transforms = (*transforms, function.kind, *function.positions)
         function = function.function
     if type(function) is not Function:
         return Heat()  # a derivative of a builtin
     hot = function.code.hot
-    if asked not in hot:
-        hot[asked] = Heat()
-    found: Heat = hot[asked]
+    if transforms not in hot:
+        hot[transforms] = Heat()
+    found: Heat = hot[transforms]
     return found

@@ -1,4 +1,4 @@
-"""Iterations of a loop that a kernel runs, and how it ended."""
+"""The iterations of a loop that a kernel runs, and how it ended."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, TypeAlias
 from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
 from ..regions.frame_loops import COUNTED, ITEMS, Iterated
 from ..values.kinds import UNSET, List
-from .region_values import given, is_long, list_type
+from .region_values import as_parameter, is_long, list_type
 
 Items: TypeAlias = range | Window
 
 
 class Ran(NamedTuple):
-    """Iterations that a kernel ran: how the loop ended, if it did with one of them; how many they
-    were; and whether the interpreter must run the next one."""
+    """Iterations that a kernel ran: the completion, if one of them ended the loop; their number;
+    and whether the interpreter must run the next one."""
 
     completion: int | None
     iterations: int
@@ -22,8 +22,8 @@ class Ran(NamedTuple):
 
 
 class Sequences:
-    """What the region of a loop takes of the sequences that it goes over: `over` says what they
-    are, None where that isn't compiled; `value` holds them, and is unset for a range."""
+    """The sequences that a loop goes over, for its region: `over` says what they are, or is None if
+    they aren't compiled; `value` holds them, and is unset for a range."""
 
     def __init__(self, items: Items) -> None:
         self.over: Iterated | None
@@ -35,7 +35,7 @@ class Sequences:
 
 
 def _of(source: Source) -> tuple[Any, Any]:
-    """What a sequence is, as `over` says it, and the value that holds it."""
+    """What a sequence is, in terms of `over`, and the value that holds it."""
     if isinstance(source, Zipped):
         parts = [_of(part) for part in source.parts]
         over = tuple([over for over, _ in parts])
@@ -50,5 +50,5 @@ def _of(source: Source) -> tuple[Any, Any]:
     if kind is None:
         return None, None
     if len(kind.shape) == 1:
-        return ITEMS, given(held)
+        return ITEMS, as_parameter(held)
     return (ITEMS, held) if is_long(kind) else (None, None)

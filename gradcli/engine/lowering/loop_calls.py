@@ -1,4 +1,4 @@
-"""A loop of a frame as regions that are called: see `loop_tiers.py`."""
+"""A loop of a frame as regions: see `loop_tiers.py`."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import appends, assigned, draws, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
-from ..regions.given_kinds import has_long_lists
 from ..regions.names import DRAWS, RETURNED, STOPPED
+from ..regions.result_kinds import has_long_lists
 from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, RESULT, RETURN, set_slot
-from .draws import Reach, draws_so_far, go_on_from
+from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
+from .reach import Reach
 from .region_calls import RegionCall, cost_of
 from .region_op import REGION
-from .region_values import MISSING, given, held_of, may_be
+from .region_values import MISSING, as_parameter, held_of, may_be
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variants
 
-SOME = 2**14  # iterations at a time, after which values that no later one reads are freed
+SOME = 2**14  # iterations at a time: then values that later ones don't read can be freed
 
 
 class LoopCalls:
-    """What runs iterations of a loop, whatever its frame holds."""
+    """Runs iterations of one loop by kernels, for values of any kinds in its frame."""
 
     def __init__(self, node: program.While | program.For, alive: Slots | None) -> None:
-        """The slots that are `alive` after the loop are read; all if that is None."""
+        """After the loop, the slots that are `alive` are read; all slots if that is None."""
         self._node = node
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
@@ -44,14 +45,14 @@ class LoopCalls:
         self._appends = appends(node)
         self._touches, self._draws = Reach(touches_variables, node), Reach(draws, node)
         self._on_variables: VariableLoopCalls | None = None
-        self._sequences: tuple[Any, Sequences] | None = None  # those of the last run, and of what
+        self._sequences: tuple[Any, Sequences] | None = None  # the source of the last run, and its
         self._calls = Variants(
-            lambda observed, more, most: LoopCall(node, alive, observed, most, *more), head=HEAD
+            lambda observed, how, most: LoopCall(node, alive, observed, most, *how), head=HEAD
         )
 
     def run(self, frame: list[Any], rest: Items, is_counted: bool, work: float) -> Ran | int | None:
-        """Runs the first iterations of the rest by a kernel; `is_counted` if all of the rest will
-        run. Returns the work that pays for compiling it where `work` is less; None if the
+        """Runs the first iterations of `rest` by a kernel. `is_counted`: whether all of the rest
+        will run. Returns the work that pays for compiling the kernel if `work` is less; None if the
         interpreter must run the rest."""
         sequences = self._sequences_of(rest)
         if sequences.over is None:
@@ -60,8 +61,8 @@ class LoopCalls:
         slots = self._slots_into if changes else self._slots.values()
         drawn = draws_so_far(frame[0]) if self._draws else []
         observed = observe(frame, slots, self._assigned, changes, sequences.value, drawn)
-        more = [reach.add(observed.functions) for reach in (self._touches, self._draws)]
-        if any(more):
+        found = [reach.add(observed.functions) for reach in (self._touches, self._draws)]
+        if any(found):
             return self.run(frame, rest, is_counted, work)
         some = rest[: _at_a_time(observed)]
         if changes:
@@ -73,7 +74,7 @@ class LoopCalls:
         if isinstance(call, int):
             return call
         if call is None or (observed.is_boxed and call.has_long_lists):
-            return None  # for each number of a list would have to be recorded
+            return None  # each number of a list would have to be recorded
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
             ran, new = call.run(frame[0], self._site, some, observed, calls)
@@ -88,7 +89,7 @@ class LoopCalls:
         return [self._slots[k] for k in slots_into(self._node, self._slots.values())]
 
     def _sequences_of(self, items: Items) -> Sequences:
-        """What the region takes of the sequences that the loop goes over."""
+        """The sequences that the loop goes over, for its region."""
         source = items if type(items) is range else items.source
         if self._sequences is None or self._sequences[0] is not source:
             self._sequences = source, Sequences(items)
@@ -103,7 +104,7 @@ class LoopCalls:
         observed: Observed,
         work: float,
     ) -> Ran | int | None:
-        """The same of a loop that changes variables, or asks for derivatives of values."""
+        """The same for a loop that changes variables, or asks for derivatives of values."""
         if self._on_variables is None:
             self._on_variables = VariableLoopCalls(self._node, self._site)
         found = self._on_variables.run(frame[0], over, some, rest, observed, self._appends, work)
@@ -114,7 +115,7 @@ class LoopCalls:
         return ran
 
     def _put(self, frame: list[Any], new: dict[int, Any]) -> None:
-        """Gives names what they hold after iterations."""
+        """Puts the values after the iterations into the frame."""
         for slot, value in new.items():
             if slot == RETURNED:
                 frame[RESULT] = value
@@ -125,15 +126,16 @@ class LoopCalls:
 
 
 def _at_a_time(observed: Observed) -> int:
-    """How many iterations a kernel runs: not so few that it mostly copies arrays."""
+    """The number of iterations that a kernel runs: enough that it doesn't spend its time copying
+    arrays."""
     shapes = [shape_of(primal(value)) for value in observed.values]
     return max(SOME, sum([count(shape) for shape in shapes if shape]))
 
 
 class LoopCall:
-    """What runs iterations of a loop, for what its frame holds.
+    """Runs iterations of a loop for values of one kind in its frame.
 
-    cost            the work that pays for compiling its region; none once it is compiled
+    cost            the work that pays for compiling its region; 0 once it is compiled
     has_long_lists  whether names hold lists of many numbers after iterations
     """
 
@@ -159,20 +161,20 @@ class LoopCall:
 
     @cached_property
     def aliases(self) -> set[int]:
-        """The positions of the numbers that names may be the same as after iterations."""
+        """The positions of the numbers that names may alias after iterations."""
         region = self._call.region
         return {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
 
     def run(
         self, run: Run, site: Site, iterations: Items, observed: Observed, calls: int
     ) -> tuple[Ran, dict[int, Any]]:
-        """Runs iterations, and returns what the slots that they assign hold then; what they return
-        is in `RETURNED`. About as many `calls` will be made.
+        """Runs iterations, and returns what the slots that they assign hold then. The value of a
+        `return` is in `RETURNED`. About as many `calls` will be made.
 
-        Raises NoRule, and StepBack; also where a slot may hold a variable itself: a region gives
-        no more than its number.
+        Raises NoRule, and StepBack; also where a slot may hold a variable itself, since a region
+        gives no more than its number.
         """
-        parameters = [len(iterations), iterations.start, *map(given, observed.values)]
+        parameters = [len(iterations), iterations.start, *map(as_parameter, observed.values)]
         ended, count, *numbers = self._call.apply(run, site, parameters, calls)
         shared = observed.variables & self.aliases
         if any(may_be(observed.values[k], number) for k in shared for number in numbers):

@@ -31,7 +31,7 @@ Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 
 def tiered_loop(c: Compiler, node: program.While | program.For) -> TieredLoop | None:
-    """What runs a loop once it is long; None where nothing is compiled."""
+    """The object that runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles:
         return None
     declared = [slot for slot in assigned([node]) if slot.index in c.declared]
@@ -39,17 +39,17 @@ def tiered_loop(c: Compiler, node: program.While | program.For) -> TieredLoop | 
 
 
 class TieredLoop:
-    """Runs the iterations of a loop by kernels once it is long."""
+    """Runs the iterations of a loop, by kernels once it is long."""
 
     def __init__(
         self, node: program.While | program.For, alive: Alive, declared: list[program.Slot]
     ) -> None:
-        """The slots that are `alive` after the loop are read. It assigns some that are
-        `declared`."""
+        """After the loop, the slots that are `alive` are read. Of the slots that it assigns, some
+        are `declared`."""
         self._node, self._alive, self._declared = node, alive, declared
         inner = {type(each) for each in own_nodes([node])}
         leaves = not inner.isdisjoint((program.Break, program.Continue))
-        self._statements = 1 if leaves else len(node.body)  # at least so many in each iteration
+        self._statements = 1 if leaves else len(node.body)  # of an iteration, at least
         # Whether all iterations run unless there is an error.
         self._is_counted = isinstance(node, program.For) and not (
             breaks(node.body) or returns(node)
@@ -58,9 +58,9 @@ class TieredLoop:
         self._long, self._least = heat.iterations, heat.least_iterations
         self._hot, self._entry = IN_LOOPS * heat.work, heat.least_work
         self._calls: LoopCalls | None = None
-        # The iterations that the interpreter has run, their work, and how often it began the loop.
+        # The iterations that the interpreter has run, their work, and the number of its runs.
         self._count = self._work = self._times = 0
-        self._cost = 0  # the work that pays for compiling the loop, as far as that is known
+        self._cost = 0  # the work that pays for compiling the loop, if that is known
 
     def run(self, frame: list[Any], items: Any, through: Through) -> Any:
         """Runs the loop over `items`, and returns its completion. `through(frame, items)` is the
@@ -93,31 +93,32 @@ class TieredLoop:
         return completion
 
     def _begun(self, frame: list[Any], items: Items, through: Through) -> tuple[Any, Items]:
-        """Runs the first iterations by the interpreter. Returns their completion and the rest. Of a
-        loop that is hot that is a single iteration, after which all names have values."""
+        """Runs the first iterations by the interpreter: of a hot loop a single one, after which all
+        names have values. Returns their completion and the rest."""
         if self._is_hot(items):
             return through(frame, items[:1]), items[1:]
         self._times += 1
         return self._warmed(frame, items, through)
 
     def _warmed(self, frame: list[Any], rest: Items, through: Through) -> tuple[Any, Items]:
-        """Runs iterations by the interpreter until the loop is hot; only some, after which values
-        have passed through the names, where it is sure to be long. Returns their completion and the
+        """Runs iterations by the interpreter until the loop is hot. Of a loop that is sure to be
+        long it runs only some, after which all names have values. Returns their completion and the
         rest."""
         is_long = self._is_counted and len(rest) >= 2 * self._long
         completion, most = None, self._least
         while completion is None and rest and not self._is_hot(rest):
             if self._count < self._long:
                 most = min(most, max(self._long - self._count, self._least))
-            completion, rest, most = self._some(frame, rest, most, through), rest[most:], 2 * most
+            completion = self._interpreted(frame, rest, most, through)
+            rest, most = rest[most:], 2 * most
             worth = self._worth(rest)
             is_long = is_long or (self._is_counted and worth >= 2 * self._hot)
             if is_long and worth >= self._cost:
                 break
         return completion, rest
 
-    def _some(self, frame: list[Any], rest: Items, most: int, through: Through) -> Any:
-        """Runs at most so many iterations by the interpreter. Returns their completion."""
+    def _interpreted(self, frame: list[Any], rest: Items, most: int, through: Through) -> Any:
+        """Runs at most `most` iterations by the interpreter. Returns their completion."""
         iterations, before = iter(rest[:most]), frame[0].effort
         given = length_hint(iterations)
         completion = through(frame, iterations)
@@ -126,22 +127,22 @@ class TieredLoop:
         return completion
 
     def _is_hot(self, rest: Items) -> bool:
-        """Whether the interpreter has run as many iterations, or done as much work, as a kernel
-        costs, and as many in each run of the loop as pay for entering it."""
+        """Whether the interpreter has run enough iterations, or done enough work, to pay for a
+        kernel, and enough iterations in each run of the loop to pay for entering it."""
         is_long = self._count >= self._long or self._work >= self._hot
         pays = self._worth(rest) >= self._cost
         return is_long and pays and self._count >= self._least * self._times
 
     def _worth(self, rest: Items) -> float:
-        """The work that the interpreter has done, and what the rest would be if all of it will
-        run."""
+        """The work that the interpreter has done, and the expected work of the rest if all of it
+        will run."""
         ahead = len(rest) / max(self._count, 1) if self._is_counted else 0.0
         return self._work * (1.0 + ahead)
 
     def run_iterations(self, frame: list[Any], rest: Items) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel. Returns the work that pays for
-        compiling it where there was less; None if the interpreter must run the rest: it is told of
-        what replaces a variable."""
+        compiling it if there was less; None if the interpreter must run the rest, as where a
+        declaration replaces a variable."""
         for slot in self._declared:
             held = frame[slot.index + FRAME_HEAD]
             if type(held[0] if slot.cell else held) is Variable:

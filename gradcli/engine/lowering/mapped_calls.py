@@ -1,8 +1,8 @@
 """Calls of `vmap(f)` as kernels on rows: see `hot_calls.py`.
 
-The function is lowered for what one row hands it, and for all that it captured, which the rows
+The function is lowered for the arguments of one row, and for what it has captured, which the rows
 share. On traced values a call is one record. Where a row steps back, the interpreter makes the
-call.
+whole call.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, level_of, primal
 from ..values.kinds import UNSET, Transform, read
 from .frame_entries import Observed, is_array, observe_values
-from .mapped_regions import MAPPED, MappedRegion, work_of
-from .region_values import given, held_of
+from .mapped_regions import MAPPED, MappedRegion, work_of_row
+from .region_values import as_parameter, held_of
 from .variants import Variants
 
 MOVE_AXIS = OPS["moveaxis"]
 
 
 class Argument(NamedTuple):
-    """An argument whose rows are along an axis; None for one that all rows share."""
+    """An argument, and the axis of its rows; None if all rows share it."""
 
     value: Any
     axis: int | None
 
     @property
     def first(self) -> Any:
-        """What the first row is given, without boxes."""
+        """The first row, without boxes."""
         if self.axis is None:
             return self.value
         row = CPU.xp.take(primal(self.value), 0, self.axis)
@@ -59,11 +59,11 @@ class Argument(NamedTuple):
 
 
 class MappedCalls:
-    """What makes the calls of `vmap(f)` at a place."""
+    """Makes the calls of `vmap(f)` at a place by kernels, for values of any kinds."""
 
     def __init__(self, span: Span) -> None:
         self._site = Site(MAPPED, span)
-        self._numbers = self._work = 0  # that were given, and operations on rows
+        self._numbers = self._work = 0  # of all arguments so far, and operations on them
         self._rows = 0  # of the last call
         self._calls = Variants(lambda observed, how, _: MappedCall(observed, how[0], how[1], span))
 
@@ -93,24 +93,24 @@ class MappedCalls:
             return UNSET
         rows = [each.in_rows(run, self._site) for each in found if each.axis is not None]
         try:
-            return call.run(run, self._site, [given(value) for value in observed.values], rows)
+            return call.run(run, self._site, list(map(as_parameter, observed.values)), rows)
         except (StepBack, NoRule):
             self._numbers = self._work = 0  # so that it isn't tried again soon
             return UNSET
 
     def learn(self, operations: int) -> None:
-        """Takes note of a call that the interpreter made, with so many operations on all rows."""
+        """Notes a call that the interpreter made, with so many operations on all rows."""
         self._work += operations * self._rows
 
 
 class MappedCall:
-    """What makes calls for rows of one kind.
+    """Makes the calls for rows of one kind.
 
-    work         how many instructions it takes for a row, about
+    work         about how many instructions a row takes
     tells_reads  whether its record tells what each element depends on
     """
 
-    cost = 0  # which `MappedCalls` weighs, by rows
+    cost = 0  # `MappedCalls` weighs it instead, by rows
 
     def __init__(
         self, observed: Observed, by_row: Sequence[bool], names: Sequence[str], span: Span
@@ -135,15 +135,15 @@ class MappedCall:
             raise NotCompiled(str(reason), span) from None
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
-        self.work = work_of(self._call.region.block, {})
+        self.work = work_of_row(self._call.region.block, {})
 
     @property
     def tells_reads(self) -> bool:
         return self._call.element_reads is not None
 
     def run(self, run: Run, site: Site, values: Sequence[Any], rows: Sequence[Any]) -> Any:
-        """The result. `values` are what all rows share, in the places of these. Raises StepBack,
-        and NoRule."""
+        """The result. `values` are the parameters, of which those that differ between rows are
+        replaced by `rows`. Raises StepBack, and NoRule."""
         if not self._call.rows.is_there:
             raise StepBack
         parts = iter(rows)
@@ -178,13 +178,13 @@ def _arguments(
 
 
 def _rows(arguments: Sequence[Argument]) -> int:
-    """How many rows there are; 0 where arguments differ in that, or have none."""
+    """The number of rows; 0 if there are none, or arguments differ in it."""
     sizes = {primal(each.value).shape[each.axis] for each in arguments if each.axis is not None}
     return int(sizes.pop()) if len(sizes) == 1 else 0
 
 
 def _has_rows(kind: Kind) -> bool:
-    """Whether what is of a kind is numbers and arrays, and lists and dicts of these."""
+    """Whether something of a kind has only numbers and arrays, in lists and dicts."""
     if isinstance(kind, ListOf | RecordOf):
         return bool(kind.items) and all(map(_has_rows, kind.items))
     return isinstance(kind, Scalar) or (isinstance(kind, StoredOf) and not kind.listed)

@@ -1,9 +1,9 @@
-"""Regions that are called for many rows, on numbers of the language, in any nesting: one record for
-all rows, and a pullback that is a region on rows, too.
+"""Regions that are called for many rows, on numbers of the language at any depth of nested
+derivatives: one record for all rows, whose pullback is a region on rows, too.
 
-A parameter that all rows share has a cotangent that is the sum over the rows, in the order of
-blocks of rows whose size follows from the number of rows and what a row has. A further derivative
-has that sum as one of its results, and its cotangent is one that the rows share.
+The cotangent of a parameter that all rows share is the sum over the rows, in the order of blocks of
+rows; the size of a block follows from the number of rows and what a row has. In a further
+derivative, that sum is a result of the region, and its cotangent is shared by the rows.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from .region_rows import RegionRows
 
 MUL = OPS["mul"]
 MAPPED = Op("vmap", "*operands", "A region on rows as one operation.", internal=True, engine=True)
-NUMBERS = 2**18  # of the parameters in rows that are computed together, about
-LEAST, MOST = 2**12, 2**16  # such rows
-GIVEN = 2**18  # numbers of all that rows give for a sum
-# Elements of what rows share, of which each row gives a cotangent, at most; and where the
-# interpreter needn't: it gets those of all rows by a product of matrices, or reads few elements.
+NUMBERS = 2**18  # about how many numbers the parameters of the rows of a block have
+LEAST, MOST = 2**12, 2**16  # rows of a block
+GIVEN = 2**18  # numbers that the rows of a block give for sums
+# The elements of a shared array for which each row may give a cotangent; and the limit where the
+# interpreter does better: by a product of matrices for all rows, or by reading few elements.
 MOST_SHARED, FEW_SHARED = 2**14, 2**6
 
 
 class MappedRegion(RegionCall):
     """A region that is called for rows.
 
-    by_row  which parameters have rows, along their first axis; the others all rows share
+    by_row  which parameters have rows, along their first axis; all rows share the others
     summed  which results are sums over the rows; the others have rows along their first axis
-    pairs   the place of the first result that is a derivative: each is followed by whether it is
-            connected, which holds for all rows if it does for one
+    pairs   the position of the first result that is a derivative. Each derivative is followed by
+            whether it is connected, which is so for all rows if it is for one
     """
 
     op = MAPPED
@@ -99,7 +99,7 @@ class MappedRegion(RegionCall):
         if (active, of) not in self._backward:
             block = self.region.block
             shared = {block.parameters[k] for k in active if not self._by_row[k]}
-            most = min(MOST_SHARED, max(FEW_SHARED, work_of(block, {})))
+            most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block, {})))
             most = FEW_SHARED if _has_products(self.region, shared) else most
             if any(elements_of(value.type) > most for value in shared):
                 raise NoRule("what rows share has too many elements for a cotangent of each row")
@@ -122,7 +122,7 @@ class MappedRegion(RegionCall):
 
     @cached_property
     def element_reads(self) -> ElementReads | None:
-        """Which elements a row's results depend on; None where the region doesn't tell."""
+        """The elements that a row's results depend on; None where that isn't known."""
         return element_reads(self.region)
 
     def reads(self, result: int, operand: int, values: list[Any]) -> tuple[Any, Any] | None:
@@ -163,7 +163,7 @@ class MappedRegion(RegionCall):
         found = [self._begun(k, n) for k in range(len(self._gives))]
 
         def tile(start: int) -> list[Any]:
-            """Computes some rows; gives what is combined with that of other rows."""
+            """Computes some rows; returns the parts of results that are combined over all rows."""
             rows = slice(start, min(start + self._tile, n))
             given = [
                 CPU.xp.ascontiguousarray(value[rows]) if varies else value
@@ -218,7 +218,7 @@ class MappedRegion(RegionCall):
         return columns
 
     def _begun(self, k: int, n: int) -> Any:
-        """A result before the first rows."""
+        """The start of a result, before the first rows."""
         if self._is_flag(k):
             return False
         kind = self._gives[k]
@@ -231,11 +231,11 @@ class MappedRegion(RegionCall):
         return not (self._is_flag(k) or self._summed[k])
 
     def _is_flag(self, k: int) -> bool:
-        """Whether a result says whether the one before it is connected."""
+        """Whether a result is a bool that says whether the one before it is connected."""
         return is_flag(k, self._pairs)
 
     def _mask(self, columns: list[Any]) -> None:
-        """Makes the derivatives 0 of rows where they aren't connected."""
+        """Sets the derivatives of rows where they aren't connected to 0."""
         for k, column in enumerate(columns):
             if self._is_flag(k) and self._has_rows(k - 1) and type(column) is CPU.ndarray:
                 masked = columns[k - 1]
@@ -245,7 +245,7 @@ class MappedRegion(RegionCall):
 
 
 def is_flag(k: int, pairs: int) -> bool:
-    """Whether a result says if the one before it is connected, where these begin at `pairs`."""
+    """Whether a result is a bool that says whether the one before it is connected: see `pairs`."""
     return k > pairs and (k - pairs) % 2 == 1
 
 
@@ -275,7 +275,7 @@ def _where(builder: Builder, flag: Value, value: Value) -> Value:
 
 
 def _has_products(region: Region, shared: set[Value]) -> bool:
-    """Whether products with elements of shared arrays are added up, as in those of matrices."""
+    """Whether products with elements of shared arrays are added up, as in products of matrices."""
     for each in [made for made in every(region.block) if isinstance(made, Each)]:
         made = {inner.results[0]: inner for inner in each.body.instructions}
         for (number, _), way in zip(each.given, each.ways, strict=True):
@@ -287,20 +287,21 @@ def _has_products(region: Region, shared: set[Value]) -> bool:
     return False
 
 
-def work_of(block: Block, known: dict[Value, Any]) -> int:
-    """How many instructions a block takes, of a loop as many as it is `known` to take."""
+def work_of_row(block: Block, known: dict[Value, Any]) -> int:
+    """About how many instructions a row takes: both sides of a branch, as rows may take either, and
+    as many iterations of a loop as its count says, if that is `known`."""
     total = 0
     for made in block.instructions:
         if isinstance(made, Constant):
             known[made.result] = made.value
         times = known.get(made.count, 1) if isinstance(made, For) else 1
         times = made.size if isinstance(made, Each) else max(times, 1)
-        total += 1 + times * sum([work_of(inside, known) for inside in blocks_of(made)])
+        total += 1 + times * sum([work_of_row(inside, known) for inside in blocks_of(made)])
     return total
 
 
 def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
-    """A value as the kernel takes it: a cotangent may be one number for a whole array."""
+    """A value as the kernel takes it. A cotangent may be one number for a whole array."""
     shape = (*rows, *dimensions(kind))
     if not shape:
         return value
@@ -308,5 +309,5 @@ def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:
 
 
 def _row(value: Any) -> Any:
-    """What one row has, as the region takes it."""
+    """The value of one row, as the region takes it."""
     return value if value.ndim else value.item()

@@ -1,4 +1,5 @@
-"""Readers: whether values are still of the entries of a region, and their numbers if all are plain.
+"""Readers, which check that values are still of the entries of a region, and read their numbers if
+all are plain.
 
 A region is entered again and again with values of one kind. To observe these anew each time
 (`frame_entries.py`) would cost more than many a call.
@@ -23,14 +24,14 @@ from ..regions.entries import (
     TransformEntry,
 )
 from ..values.kinds import UNSET, Function, List, Transform, Variable, read
-from .region_values import given, list_type
+from .region_values import as_parameter, list_type
 
-# Whether a value is of an entry; if so its numbers are appended to the list.
+# Returns whether a value has an entry; if so, its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
 
 
 def reader_of(entry: Entry, value: Any) -> Reader:
-    """The reader for an entry, and the value that was found to be of it."""
+    """The reader for an entry. `value` is a value that has it."""
     if isinstance(entry, ListEntry):
         return _list(readers_of(entry.items, value.items))
     if isinstance(entry, RecordEntry):
@@ -52,12 +53,12 @@ def reader_of(entry: Entry, value: Any) -> Reader:
 
 
 def readers_of(entries: Iterable[Entry], values: Iterable[Any]) -> list[Reader]:
-    """The readers for entries, and the values that were found to be of them."""
+    """The readers for entries. `values` are values that have them."""
     return [reader_of(entry, value) for entry, value in zip(entries, values, strict=True)]
 
 
 def numbers_read(readers: Sequence[Reader], values: Iterable[Any]) -> list[Any] | None:
-    """The numbers of values, one for each reader; None if one isn't what it was."""
+    """The numbers of values, one reader for each value; None if one has another entry now."""
     numbers: list[Any] = []
     for reader, value in zip(readers, values, strict=True):
         if not reader(value, numbers):
@@ -138,7 +139,7 @@ def _long_list(kind: ArrayType) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
         if type(value) is not List or list_type(value) != kind:
             return False
-        numbers.append(given(value))
+        numbers.append(as_parameter(value))
         return True
 
     return reader

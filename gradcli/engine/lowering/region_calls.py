@@ -1,6 +1,7 @@
-"""Regions on numbers of the language, which may be traced or have tangents, in any nesting.
+"""Regions on numbers of the language, at any depth of nested derivatives: plain, traced, or with
+tangents.
 
-A region is one operation: it has one record, whose pullback is a region, too, and is recorded where
+A region is one operation. It has one record, whose pullback is a region, too, and is recorded where
 it is to be differentiated again. The pullback computes the region again from its parameters.
 """
 
@@ -38,15 +39,16 @@ from ..values.boxes import UNBOXED, Dual, level_of, lowered
 from .region_op import REGION
 
 Places = tuple[int, ...]
-PARTS = 4  # times the size of a region, about, for one with a pullback
-ALL_PASSES = 8  # times as long, about, LLVM takes for a region with an `each`, by all of its passes
+PARTS = 4  # about how many times as large a region with its pullback is
+ALL_PASSES = 8  # about how many times as long all passes of LLVM take, which an `each` needs
 
 
 class RegionCall:
-    """A region that is called with numbers of the language; what is derived from it is kept. It may
-    call others of the `regions`. Of its results some may be `untraced`: they never are recorded.
+    """A region that is called with numbers of the language, and its derivatives, which are made
+    once. It may call others of `regions`. The results at the positions `untraced` are never
+    recorded.
 
-    op  what its records are of
+    op  the operation of its records
     """
 
     op = REGION
@@ -60,10 +62,9 @@ class RegionCall:
         stack_bytes: int | None = None,
         is_derived: bool = False,
     ) -> None:
-        """`in_blocks` gives the same call with loops in blocks, otherwise that is made of the
-        region. `stack_bytes` are those that a stack of the kernel may take, if not as many as the
-        policy says. `is_derived`: whether it is what another call, which has been made, needs for
-        its derivatives."""
+        """`in_blocks` returns the same call with loops in blocks, if that isn't made of the region
+        itself. `stack_bytes` limits a stack of the kernel, in place of the policy. `is_derived`:
+        whether this is a derivative of a call that has been made."""
         self._is_derived = is_derived
         self.regions, self._untraced = regions or Regions(), untraced
         self._given = region
@@ -98,8 +99,8 @@ class RegionCall:
         return Kernel(*self.expanded, stack_bytes=self._stack_bytes)
 
     def apply(self, run: Run, site: Site, values: list[Any], calls: int = 1) -> list[Any]:
-        """The results for these parameters; `calls`: about how many calls like this one there will
-        be, with it.
+        """The results for these parameters. About as many `calls` like this one will be made, with
+        it.
 
         Raises StepBack; NoRule where a derivative isn't compiled.
         """
@@ -118,7 +119,7 @@ class RegionCall:
             return self._along(run, site, [*below, *tangents], calls, active, level)
         if run.captures is not None and any(map(run.captures, [values[k] for k in active])):
             raise StepBack  # the interpreter tells where, if the result depends on it
-        # So that what is missing is found now.
+        # Raises now if the pullback isn't compiled.
         self._verify(self.backward(active, moving), run.backend)
         found = self.apply(run, site, below, calls)
         trace = values[active[0]][2].trace
@@ -136,8 +137,8 @@ class RegionCall:
         return list(self._kernel.run(numbers, calls))
 
     def run_on(self, backend: Backend, numbers: list[Any], calls: int = 1) -> list[Any]:
-        """The same on a backend, whose arrays are given and returned. Where no array is large, the
-        CPU computes them. Raises StepBack."""
+        """The same on a backend, from its arrays to its arrays. Where no array is large, the CPU
+        computes them. Raises StepBack."""
         if backend is CPU:
             return self.run(numbers, calls)
         array = CPU.xp.ndarray
@@ -154,7 +155,7 @@ class RegionCall:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether a GPU computes it, if the arrays are there."""
+        """Whether a GPU computes it, if its arrays are there."""
         return is_large(*self.expanded)
 
     def _on_device(self, backend: Backend) -> Callable[..., tuple[Any, ...]] | None:
@@ -175,7 +176,8 @@ class RegionCall:
     def _along(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
     ) -> list[Any]:
-        """The results with tangents, for the parameters and those of the active ones."""
+        """The results with tangents. `values` are the parameters, and the tangents of the active
+        ones."""
         given, tangents = self.pushed(run, site, values, calls, active)
         for k, tangent in tangents.items():
             given[k] = Dual(given[k], tangent, level)
@@ -184,8 +186,8 @@ class RegionCall:
     def pushed(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places
     ) -> tuple[list[Any], dict[int, Any]]:
-        """The results for the parameters, and the tangents for those of the active ones, by the
-        places of the results that they move. Raises StepBack, and NoRule."""
+        """The results, and the tangents by the positions of their results. `values` are the
+        parameters, and the tangents of the active ones. Raises StepBack, and NoRule."""
         results = self.region.block.results
         found = self.forward(active).apply(run, site, values, calls)
         floats = [k for k, value in enumerate(results) if has_tangents(value.type)]
@@ -198,7 +200,7 @@ class RegionCall:
         return None
 
     def moving(self, active: Places) -> Places:
-        """The places of the results that depend on the active parameters."""
+        """The positions of the results that depend on the active parameters."""
         if active not in self._moving:
             block = self.region.block
             depends = varied(block, [block.parameters[k] for k in active])
@@ -207,12 +209,12 @@ class RegionCall:
 
     @cached_property
     def _traced(self) -> Places:
-        """The places of the results that may be recorded."""
+        """The positions of the results that may be recorded."""
         return tuple([k for k in range(len(self.region.block.results)) if k not in self._untraced])
 
     @cached_property
     def _leading(self) -> Places:
-        """The places of the parameters that some traced result depends on: the others decide paths
+        """The positions of the parameters that some traced result depends on. Others decide paths
         at most."""
         block = self.region.block
         leads = leading(block, [block.results[k] for k in self._traced])
@@ -247,8 +249,8 @@ class RegionCall:
 
     @cached_property
     def in_blocks(self) -> RegionCall:
-        """The same call with loops in blocks, so that little is on the stacks of its pullback,
-        which may take as much as there is."""
+        """The same call with loops in blocks, so that little is on the stacks of its pullback.
+        These may take any number of bytes."""
         if self._in_blocks is not None:
             return self._in_blocks()
         region = in_blocks(self.region, self.regions)
@@ -259,7 +261,7 @@ class RegionCall:
 
 def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     """The work of the interpreter that pays for compiling a region and those that it calls; for
-    traced numbers its pullback, too."""
+    traced numbers also its pullback."""
     whole = [region, *regions.called_by(region)]
     size = sum([size_of(each.block) for each in whole])
     parts = (PARTS if is_boxed else 1) * (ALL_PASSES if has_each(*whole) else 1)
@@ -272,7 +274,7 @@ def simplified(region: Region) -> Region:
 
 
 def compiled_form(*regions: Region) -> list[Region]:
-    """Regions, the first of which calls the others, as they are compiled."""
+    """Regions, the first of which calls the others, in the form that is compiled."""
     return owned(*map(_expanded, regions))
 
 
@@ -282,8 +284,8 @@ def _expanded(region: Region) -> Region:
 
 
 class LinearizedRegion(Linearized):
-    """The options of a region's record: the call, its parameters, and how many calls like it there
-    are, about."""
+    """The options of a region's record: the call, its parameters, and about how many calls like it
+    there are."""
 
     __slots__ = ("_call", "_calls", "_moving", "_values")
 
@@ -334,7 +336,7 @@ class LinearizedRegion(Linearized):
         return [tangents.get(k) for k in self._moving]
 
     def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:
-        """The cotangents, where loops keep little."""
+        """The cotangents, computed with loops in blocks."""
         try:
             call = self._call.in_blocks.backward(site.operands, of)
             return call.apply(run, site, values, self._calls)

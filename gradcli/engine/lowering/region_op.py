@@ -1,4 +1,4 @@
-"""The operation that a region is for the trace: it stands in the record of a region's call."""
+"""The operation of a region's record on the trace."""
 
 from __future__ import annotations
 

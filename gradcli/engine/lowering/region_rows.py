@@ -34,7 +34,7 @@ class RegionRows:
         self._gives = len(before.block.results)
         self._before = RegionCall(before, call.regions) if before.block.instructions else None
         self._regions = compiled_form(of_row, *call.called)
-        # The numbers that rows shared last, as texts, and what follows from them.
+        # The last numbers that rows shared, as texts, and the values computed of them.
         self._last: tuple[list[str], list[Any]] | None = None
 
     @cached_property
@@ -67,7 +67,7 @@ class RegionRows:
         return self._kernel.run(n, [*values, *shared], memory, into)
 
     def _computed(self, shared: list[Any]) -> list[Any]:
-        """What follows from what the rows share."""
+        """The values that are computed of what the rows share."""
         if self._before is None:
             return []
         if not all(type(value) in _NUMBERS for value in shared):

@@ -1,4 +1,4 @@
-"""Values of the language as what a region takes, and what it gives as values."""
+"""Values of the language as parameters of a region, and its results as values of the language."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MISSING = object()
 
 
 def list_type(value: List) -> ArrayType | None:
-    """The type of the array that has the numbers of a list, or of lists of one length in it: all
-    plain floats, or all ints. None if they aren't."""
+    """The type of a list of numbers, or of lists of numbers of one length, as an array. None unless
+    all numbers are plain floats, or all are ints."""
     items, shape = value.items, [len(value)]
     while (types := set(map(type, items))) == {List}:
         items = [item.items for item in items]
@@ -32,22 +32,22 @@ def list_type(value: List) -> ArrayType | None:
 
 
 def is_long(kind: ArrayType) -> bool:
-    """Whether a list of this type is one parameter of a region, which only reads it: there are many
+    """Whether a list of this type is one parameter of a region, which only reads it: it has many
     items, and many numbers in them."""
     return kind.shape[0] > FEW and kind.size > MAX_ELEMENTS
 
 
 def scalar_type(kind: type) -> Scalar | None:
-    """The type of numbers of a class: Python's, and NumPy's in float32, of which there are none
-    before NumPy is loaded."""
+    """The type of numbers of a class: Python's, and NumPy's float32, which doesn't exist before
+    NumPy is loaded."""
     found = OF_PYTHON.get(kind)
     if found is None and CPU.ndarray is not None and kind is CPU.xp.float32:
         return F32
     return found
 
 
-def given(value: Any) -> Any:
-    """What a region takes of a number, an array, or a list of many numbers."""
+def as_parameter(value: Any) -> Any:
+    """A number, an array, or a list of many numbers, as a region takes it."""
     return CPU.xp.array(_plain(value)) if type(value) is List else value
 
 
@@ -56,8 +56,8 @@ def _plain(value: Any) -> Any:
 
 
 def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
-    """A number, an array, a list or a dict, of the next numbers and arrays; MISSING for what may
-    not be there and isn't."""
+    """Something of a kind, made of the next numbers and arrays. MISSING for a value that isn't
+    there."""
     if isinstance(kind, ListOf):
         return List([held_of(item, numbers) for item in kind.items])
     if isinstance(kind, RecordOf):
@@ -79,7 +79,7 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
 
 
 def list_of(array: Any) -> List:
-    """The numbers of an array as the language has them, in lists."""
+    """The numbers of an array in lists."""
     if array.ndim > 1:
         return List(list(map(list_of, array)))
     numbers = array.tolist()
@@ -87,6 +87,6 @@ def list_of(array: Any) -> List:
 
 
 def may_be(a: Any, b: Any) -> bool:
-    """Whether two numbers are equal, or both may be nan. An array is no number."""
+    """Whether two numbers are equal, or both nan. An array is no number."""
     a, b = primal(a), primal(b)
     return not shape_of(b) and bool(a == b or (a != a and b != b))

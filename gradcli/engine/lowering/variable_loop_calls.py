@@ -1,7 +1,7 @@
-"""Loops that change variables, or ask for derivatives of values, as regions that are called.
+"""Loops that change variables, or ask for derivatives of values, as regions.
 
 The interpreter runs the last iteration, so that what may be asked for after the loop is on the
-trace. What that iteration reads of earlier ones the region gives; where it depends on variables, it
+trace. The region gives what that iteration reads of earlier ones; where it depends on variables, it
 is a record of the region.
 """
 
@@ -15,8 +15,8 @@ from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, Iterated
-from ..regions.given_kinds import has_long_lists
 from ..regions.names import NotCompiled
+from ..regions.result_kinds import has_long_lists
 from ..regions.variable_loops import FLAGS, lower_variable_loop, may_end
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
@@ -27,20 +27,20 @@ from ..values.kinds import BREAK
 from .frame_entries import Observed
 from .iterations import Items, Ran
 from .region_calls import RegionCall, cost_of
-from .region_values import MISSING, given, held_of, may_be
+from .region_values import MISSING, as_parameter, held_of, may_be
 from .variants import Variants
 
-FIRST = 32  # iterations from which the first call estimates the work of all
+FIRST = 32  # iterations of the first call, by which the work of all is estimated
 
 
 class VariableLoopCalls:
-    """What runs iterations of such a loop, whatever its frame holds."""
+    """Runs iterations of one such loop by kernels, for values of any kinds in its frame."""
 
     def __init__(self, node: program.While | program.For, site: Site) -> None:
         self._site = site
         self._may_end = may_end(node)
         self._calls = Variants(
-            lambda observed, more, most: VariableLoopCall(node, observed, most, *more),
+            lambda observed, how, most: VariableLoopCall(node, observed, most, *how),
             head=HEAD,
         )
 
@@ -54,8 +54,8 @@ class VariableLoopCalls:
         appends: bool,
         work: float,
     ) -> tuple[Ran, dict[int, Any]] | int | None:
-        """Runs iterations of the rest by a kernel, `some` at most; variables have their new states
-        then. Returns how they ended, and what slots hold; otherwise what `LoopCalls.run` does."""
+        """Runs iterations of the rest by a kernel, at most those of `some`, and updates variables.
+        Returns how they ended, and what slots hold then; otherwise what `LoopCalls.run` returns."""
         is_all = len(some) == len(rest)
         if is_all and not self._may_end:
             some = some[:-1]
@@ -78,7 +78,7 @@ class VariableLoopCalls:
 
 
 def _sees_all(run: Run) -> bool:
-    """Whether the main tape, and nothing else, sees what is recorded now."""
+    """Whether the main tape, and nothing else, records now."""
     trace = run.trace
     return (
         trace.windows == [trace.main]
@@ -90,11 +90,11 @@ def _sees_all(run: Run) -> bool:
 
 
 class VariableLoopCall:
-    """What runs iterations of a loop, for what its frame holds.
+    """Runs iterations of such a loop for values of one kind in its frame.
 
-    cost      the work that pays for compiling its region; none once it is compiled
-    is_new    whether it ran no iterations yet
-    is_plain  whether nothing comes out of it that depends on variables, but their states
+    cost      the work that pays for compiling its region; 0 once it is compiled
+    is_new    whether it has run no iterations yet
+    is_plain  whether only the states of variables, of all its results, depend on variables
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class VariableLoopCall:
 
     @cached_property
     def aliases(self) -> set[int]:
-        """The positions of the numbers that names may be the same as after iterations."""
+        """The positions of the numbers that names may alias after iterations."""
         region = self._call.region
         return {k - HEAD for k in returned_parameters(region, region.block.results[FLAGS:])}
 
@@ -140,11 +140,11 @@ class VariableLoopCall:
         is_all: bool,
         calls: int,
     ) -> tuple[Ran, dict[int, Any]]:
-        """Runs iterations, changes the states of variables, and returns what slots hold then.
-        `is_all`: whether these are all, or all but the last where it is known which that is. About
-        as many `calls` will be made. Raises StepBack, and NoRule."""
+        """Runs iterations, updates variables, and returns what slots hold then. `is_all`: whether
+        these are all iterations, or all but the last if it is known which one that is. About as
+        many `calls` will be made. Raises StepBack, and NoRule."""
         values = list(map(primal, observed.values)) if self.is_plain else observed.values
-        parameters = [len(iterations), iterations.start, *map(given, values)]
+        parameters = [len(iterations), iterations.start, *map(as_parameter, values)]
         ended, count, stopped, *numbers = self._call.apply(run, site, parameters, calls)
         shared = observed.variables & self.aliases
         if any(may_be(observed.values[k], number) for k in shared for number in numbers):

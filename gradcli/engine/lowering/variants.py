@@ -1,7 +1,7 @@
-"""The regions of one place of the program: one for each kind of values that are met there.
+"""The regions of one place of the program: one for each kind of values found there.
 
-Lowering takes no longer, about, than the work that has been done at the place did: where it would,
-it is given up, and tried again after several times the work.
+Lowering takes about as much time, at most, as the work done at the place: beyond that it is given
+up, and tried again after several times the work.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from ..regions.names import NotCompiled, UnknownInt
 from .frame_entries import Observed
 
 MAX_VARIANTS = 4  # kinds of values at a place; the interpreter runs it for others
-TRIED_AGAIN = 4  # times the work of the last try
+TRIED_AGAIN = 4  # times the work at the last try
 
 
-class Paid(Protocol):
-    """What is made for a place. Its `cost` is the work that pays for compiling it."""
+class Priced(Protocol):
+    """Code made for a place. `cost` is the work that pays for compiling it."""
 
     cost: int
 
 
-Made = TypeVar("Made", bound=Paid)
+Made = TypeVar("Made", bound=Priced)
 
 
 class Variants(Generic[Made]):
-    """What `make` makes of the entries that are observed at a place, of more that decides it, and
-    of as many instructions as it may take.
+    """The code that `make` returns for entries observed at a place and for options, within a number
+    of instructions.
 
     head  how many parameters of a region stand before those of the entries
     """
@@ -38,25 +38,25 @@ class Variants(Generic[Made]):
     def __init__(self, make: Callable[[Observed, Any, int | None], Made], head: int = 0) -> None:
         self._make, self._head = make, head
         self._made: dict[Hashable, Made | None] = {}
-        self._needed: dict[Hashable, set[int]] = {}  # the positions of ints that must be known
+        self._needed: dict[Hashable, set[int]] = {}  # positions of ints that must be known
         self._later = 0  # the work after which lowering is tried again
 
-    def of(self, observed: Observed, more: Any, work: float = NO_LIMIT) -> Made | int | None:
-        """What there is for entries, and `more` that decides it, after so much work at the place.
-        Where more work pays for it, that; None where nothing is compiled."""
-        key = (tuple(observed.entries.items()), more)
+    def of(self, observed: Observed, options: Any, work: float = NO_LIMIT) -> Made | int | None:
+        """The code for entries and options, after so much work at the place. If that doesn't pay
+        for it, the work that does; None where it isn't compiled."""
+        key = (tuple(observed.entries.items()), options)
         if key in self._needed:
-            return self.of(_specialised(observed, self._needed[key]), more, work)
+            return self.of(_specialised(observed, self._needed[key]), options, work)
         if key not in self._made and len(self._made) < MAX_VARIANTS:
             if work < self._later:
                 return self._later
             try:
-                self._made[key] = self._make(observed, more, _paid_by(work))
+                self._made[key] = self._make(observed, options, _paid_by(work))
             except UnknownInt as unknown:
                 positions = {k - self._head for k in unknown.parameters}
                 if positions and min(positions) >= 0:
                     self._needed[key] = positions
-                    return self.of(observed, more, work)
+                    return self.of(observed, options, work)
                 self._made[key] = None
             except NotCompiled:
                 self._made[key] = None

@@ -1,4 +1,4 @@
-"""Which values of a region depend on its inputs, as derivatives see it."""
+"""Activity: the values of a region that depend on its inputs in a way that has derivatives."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from ..ir.types import STACK, has_tangents
 
 
 def varied(block: Block, inputs: Iterable[Value]) -> set[Value]:
-    """The floats that depend on `inputs` on some path, and the stacks that hold such at some
-    time: all entries of these have derivatives."""
-    return _reached(_moves(block), inputs)
+    """The floats that depend on `inputs` on some path, and the stacks that hold one at any time.
+    All entries of such a stack have derivatives."""
+    return _reachable(_edges(block), inputs)
 
 
 def leading(block: Block, results: Iterable[Value]) -> set[Value]:
     """The values that some of `results` depend on, in the sense of `varied`."""
-    return _reached(((to, of) for of, to in _moves(block)), results)
+    return _reachable(((to, of) for of, to in _edges(block)), results)
 
 
-def _reached(pairs: Iterable[tuple[Value, Value]], begin: Iterable[Value]) -> set[Value]:
-    """The values to which pairs lead, one after another."""
+def _reachable(edges: Iterable[tuple[Value, Value]], start: Iterable[Value]) -> set[Value]:
+    """The values that edges lead to from those of `start`, which are among them."""
     following = defaultdict(list)
-    for value, other in pairs:
+    for value, other in edges:
         following[value].append(other)
-    found = set(begin)
+    found = set(start)
     left = list(found)
     while left:
         for other in following.get(left.pop(), ()):
@@ -54,8 +54,8 @@ def _reached(pairs: Iterable[tuple[Value, Value]], begin: Iterable[Value]) -> se
     return found
 
 
-def _moves(block: Block) -> Iterator[tuple[Value, Value]]:
-    """Values with each value whose derivatives they have a share in."""
+def _edges(block: Block) -> Iterator[tuple[Value, Value]]:
+    """Pairs of values: where the first has derivatives, so has the second."""
     for made in every(block):
         links = list(passed_on(made))
         yield from links
@@ -68,7 +68,7 @@ def _moves(block: Block) -> Iterator[tuple[Value, Value]]:
             links = [(made.stack, made.result)]
         elif isinstance(made, Call):
             links = list(product(made.operands, made.results))
-        # a stack that comes to hold what varies is one whose entries all have derivatives
+        # all entries of a stack have derivatives if any has, so also those before it
         yield from ((b, a) for a, b in links if a.type == b.type == STACK)
 
 

@@ -1,4 +1,4 @@
-"""Which parameters of a region its results may be, unchanged."""
+"""Aliases: the parameters of a region that its results may be, unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..ir.instructions import Call, Each, Region, Value, every, passed_on
 
 
 def returned_parameters(region: Region, results: Iterable[Value]) -> set[int]:
-    """The positions of the parameters that some of the region's results may be."""
+    """The positions of the parameters that some of the region's results may alias."""
     sources: defaultdict[Value, list[Value]] = defaultdict(list)
     for made in every(region.block):
         for value, name in passed_on(made):

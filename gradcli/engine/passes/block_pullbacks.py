@@ -1,10 +1,9 @@
-"""The pullback of a block: the instructions that lead from cotangents of what it gives to those of
-what it uses.
+"""The pullback of a block: from the cotangents of its results to those of the values that it uses.
 
-The pullback walks the instructions backwards and adds up cotangents in the order of a sweep over
-records. What an iteration of a loop defines and the pullback needs is pushed on a stack, of which
-there is one; a branch gives it as further results. Whether a path connects an input with a result
-is told by a bool beside each cotangent: known where every path does.
+The pullback walks the instructions backwards and adds cotangents up in the same order as a sweep
+over records. A loop pushes what the pullback needs of each iteration on the one stack that there
+is; a branch gives it as further results. A bool beside each cotangent says whether a path connects
+an input with a result; it is left out where every path does.
 """
 
 from __future__ import annotations
@@ -41,14 +40,15 @@ from .derivatives import Derivative, Derivatives, pairs, values_of
 from .pullbacks import Pullbacks
 
 _FLOATS = ("add", "sub", "mul", "neg")
-_INTS = ("add", "sub", "mul", "lt", "where")  # what places in arrays are computed by
+_INTS = ("add", "sub", "mul", "lt", "where")  # by which places in arrays are computed
 
 
 def computed_again(
     body: Block, given: set[Value], needed: Iterable[Value], arrays: Container[Value]
 ) -> dict[Value, Instruction]:
-    """The instructions that give needed values of an iteration from what is `given`, from values
-    around the loop, and from these arrays, where that is cheaper than a stack."""
+    """The instructions by which the pullback of an iteration computes the `needed` values again,
+    where that is cheaper than a stack. They use the values `given` to the pullback, those around
+    the loop, and elements of these arrays."""
     inside = set(defined(body)) - given
     cheap: dict[Value, Instruction] = {}
     for made in body.instructions:
@@ -72,17 +72,18 @@ def _is_simple(made: Instruction, arrays: Container[Value]) -> bool:
 
 
 class BlockPullback(Pullbacks):
-    """Appends the pullback of a block to it. The block is changed: loops count their iterations and
-    push what the pullback needs, as the regions do that calls go to; branches have more results.
+    """Appends the pullback of a block to the block. The block itself changes: its loops, and the
+    regions that it calls, push what the pullback needs; its loops also count their iterations; its
+    branches get more results.
 
     inputs  the arrays whose elements the pullback reads again
-    stack   the stack at the place that the pullback has come to, if there is one
+    stack   the current value of the stack, if there is one
     """
 
     def __init__(
         self, block: Block, varied: set[Value], regions: Regions, stack: Value | None = None
     ) -> None:
-        """`stack` is one that is there when the block begins."""
+        """`stack` is the stack that the block begins with, if any."""
         super().__init__(block, varied, regions)
         self.inputs = set(block.parameters)
         if stack is None and any(map(self.keeps, block.instructions)):
@@ -91,7 +92,7 @@ class BlockPullback(Pullbacks):
         self.stack = None if stack is None else self.thread(block, stack)
 
     def keeps(self, made: Instruction) -> bool:
-        """Whether an instruction takes a stack, to keep on it what the pullback needs."""
+        """Whether an instruction takes the stack, to push what the pullback needs."""
         if isinstance(made, Call):
             return self.is_active(made) and not self.regions.keeps_nothing(made.region)
         return isinstance(made, While | For) or any(
@@ -105,7 +106,7 @@ class BlockPullback(Pullbacks):
     # ---- the forward part ------------------------------------------------------------------------
 
     def thread(self, block: Block, stack: Value) -> Value:
-        """Hands the stack through the loops and calls of a block; gives the stack at its end."""
+        """Passes the stack through the loops and calls of a block; returns the stack at its end."""
         for made in list(filter(self.keeps, block.instructions)):
             after = Value(STACK)
             if isinstance(made, Call):
@@ -134,23 +135,23 @@ class BlockPullback(Pullbacks):
         body.parameters += (inside,)
 
     def counted(self, made: While, block: Block) -> None:
-        """Counts the iterations of a loop, in its last result but the stack."""
+        """Makes a loop count its iterations: the number is its last result before the stack."""
         start = Value(I64)
         block.instructions.insert(0, Constant(0, start))
         made.initial += (start,)
         made.condition.parameters += (Value(I64),)
         count = Value(I64)
         with self.builder.inside(made.body):
-            more = self.builder.apply("add", [count, self.builder.constant(1)])
+            counted = self.builder.apply("add", [count, self.builder.constant(1)])
         made.body.parameters += (count,)
-        made.body.results += (more,)
+        made.body.results += (counted,)
         made.results += (Value(I64),)
 
     # ---- backwards -------------------------------------------------------------------------------
 
     def back(self, block: Block, cotangents: Derivatives) -> None:
-        """The pullback of a block's instructions: from cotangents of what it defines to those of
-        what it uses."""
+        """The pullback of a block's instructions: turns cotangents of the values that it defines
+        into those of the values that it uses."""
         for made in reversed(list(block.instructions)):
             if isinstance(made, Branch):
                 self.branch(made, cotangents)
@@ -183,7 +184,7 @@ class BlockPullback(Pullbacks):
         raise NotImplementedError
 
     def pop(self, made: Pop, cotangents: Derivatives) -> None:
-        """The cotangent of a stack is one of the cotangents of its floats."""
+        """The cotangent of a stack is a stack with the cotangents of its floats."""
         if made.stack not in self.varied:
             return
         stack, _ = self.of_types([(STACK, cotangents.pop(made.result, None))])
@@ -204,7 +205,7 @@ class BlockPullback(Pullbacks):
             self.add(cotangents, made.stack, Derivative(after))
 
     def outer(self, blocks: Iterable[Block]) -> list[Value]:
-        """The values from outside whose cotangents blocks add to."""
+        """The values from outside to whose cotangents the pullbacks of blocks add."""
         return [value for value in used(blocks) if value in self.varied]
 
     def branch(self, made: Branch, cotangents: Derivatives) -> None:
@@ -236,11 +237,11 @@ class BlockPullback(Pullbacks):
                 cotangents[value] = Derivative(results[2 * k], flag)
 
     def stacks(self, made: Instruction) -> tuple[Value, ...]:
-        """The stack, for an instruction that changes it."""
+        """The stack, if an instruction changes it."""
         return (self.stack,) if self.stack is not None and self.keeps(made) else ()
 
     def expose(self, made: Branch, side: Block, block: Block) -> None:
-        """Gives what the pullback of a side needs as results of the branch."""
+        """Makes the values of a side that its pullback needs results of the branch."""
         names = {}
         inside = set(defined(side))
         other = made.otherwise if side is made.then else made.then
@@ -294,17 +295,17 @@ class BlockPullback(Pullbacks):
     def keep(
         self, body: Block, back: Block, stack: Value, numbers: dict[Value, Callable[[], Value]]
     ) -> None:
-        """Gives the pullback of a block what it needs of that: by computing it again where it is
-        simple or one of the `numbers`, and otherwise from the stack. That is the last result of the
-        block, and is `stack` where its pullback begins."""
+        """Gives the pullback `back` of a block the values that it needs of the block. It computes
+        those again that are simple, or among `numbers`; others are pushed on the stack, which is
+        the last result of the block and `stack` at the beginning of `back`."""
         first, inside = Block(), set(defined(body))
         needed = [value for value in used([back]) if value in inside and value.type != STACK]
         again = computed_again(body, set(numbers), needed, self.inputs)
         pushed = {v: Value(v.type) for v in needed if v not in again and v not in numbers}
         names = dict(pushed)
-        asked = {*needed, *[value for made in again.values() for value in made.operands]}
+        used_again = {*needed, *[value for made in again.values() for value in made.operands]}
         with self.builder.inside(first):
-            names |= {value: made() for value, made in numbers.items() if value in asked}
+            names |= {value: made() for value, made in numbers.items() if value in used_again}
             if pushed:
                 names[stack] = Value(STACK)
                 self.builder.add(Pop(stack, tuple(pushed.values()), names[stack]))

@@ -1,7 +1,7 @@
-"""Loops as blocks of iterations, each a call of a region whose pullback computes the block again.
+"""Loops in blocks of iterations, each a call of a region whose pullback computes the block again.
 
-So a loop keeps what its pullback needs for the iterations of one block, and of the others the
-values that they begin with. Forward, all iterations are computed twice then.
+Such a loop keeps the residuals of only one block at a time; of the others it keeps the carried
+values that they begin with. All iterations are computed twice then.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ..ir.types import I64, STACK
 from .calls import Regions
 from .copying import copied, used
 
-BLOCKS = 2**8  # of a loop that counts
-ITERATIONS = 2**14  # of a block, where it isn't known how many iterations there will be
+BLOCKS = 2**8  # of a `for` loop
+ITERATIONS = 2**14  # of a block of a `while` loop, whose length isn't known
 
 
 def in_blocks(region: Region, regions: Regions) -> Region:
-    """The region with its outermost loops in blocks, which are added to the `regions`; but for
-    loops that carry a stack."""
+    """The region with its outermost loops in blocks, which are added to `regions`. Loops that carry
+    a stack stay as they are."""
     block = copied(region.block, {})
     _Division(region.name, block, regions).divide(block)
     return Region(region.name, block)
@@ -66,7 +66,7 @@ class _Division:
                 self.builder.add(made)
 
     def for_loop(self, made: For) -> None:
-        """A loop over blocks, which are as many as iterations if these are few."""
+        """A loop over blocks. Their number is that of the iterations if these are few."""
         builder, count = self.builder, made.count
         most, more = builder.constant(BLOCKS), builder.constant(BLOCKS - 1)
         size = builder.apply("floordiv", [builder.apply("add", [count, more]), most])
@@ -86,7 +86,7 @@ class _Division:
         builder.add(For(blocks, made.initial, body, made.results))
 
     def while_loop(self, made: While) -> None:
-        """A loop over blocks of at most so many iterations."""
+        """A loop over blocks of at most `ITERATIONS` iterations."""
         builder, asked = self.builder, copied(made.condition, {})
         body = Block(_like(made.initial))
         block = Block(_like(made.initial))
@@ -113,8 +113,8 @@ class _Division:
         return self.builder.operation(WHERE, [self.builder.apply("lt", [a, b]), a, b])
 
     def call(self, block: Block, operands: Sequence[Value]) -> tuple[Value, ...]:
-        """A call of a block as a region of its own; it also takes what it uses from outside, but
-        for constants."""
+        """A call of a block as a region of its own, which also takes the values that the block uses
+        from outside, except constants."""
         outside = list(used([block]))
         known = [value for value in outside if value in self.constants]
         captured = [value for value in outside if value not in self.constants]

@@ -1,4 +1,4 @@
-"""Regions that call each other, by name, and those that are derived from them."""
+"""The regions that call each other, by name, and the derivatives of calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .rules import NoRule
 
 
 class Rule(NamedTuple):
-    """The rule of its own that a function has. Its region takes what the function's region does,
-    which gives floats, and a cotangent for each; and gives a cotangent, and whether it is
-    connected, for each of the `moving` parameters, by their positions. Others are `captured`."""
+    """The derivative rule that a function has of its own, as a region. It takes the parameters of
+    the function's region and a cotangent for each result, all floats. It gives a cotangent, and
+    whether it is connected, for each of the `moving` parameters, by their positions. The other
+    parameters are `captured`."""
 
     region: Region
     moving: Sequence[int]
@@ -22,16 +23,16 @@ class Rule(NamedTuple):
 
 
 class Regions:
-    """The regions that may be called. The derivative of a call is a call of a derivative, which is
-    made once for each choice of parameters and results, and may be one of regions that call
-    themselves. Of some, and of what is derived from these, the pullback computes them again; others
-    have a rule of their own."""
+    """The regions that may be called. The derivative of a call is a call of a derived region, which
+    is made once for each choice of parameters and results; so a region may call itself. Some
+    regions, and those derived from them, keep nothing for their pullback, which computes them
+    again. Others have a rule of their own."""
 
     def __init__(self, regions: Iterable[Region] = ()) -> None:
         self._named = {region.name: region for region in regions}
         self._again: set[str] = set()
         self._rules: dict[str, Rule] = {}
-        self._bodies: set[str] = set()  # those that carry tangents through the body of such
+        self._bodies: set[str] = set()  # those whose tangents go through a body with a rule
 
     def add(self, region: Region) -> None:
         self._named[region.name] = region
@@ -52,29 +53,30 @@ class Regions:
         return self._rules.get(name)
 
     def has_rules(self, region: Region) -> bool:
-        """Whether a region calls one with a rule of its own, itself or by others."""
+        """Whether a region, or one that it calls, calls a region with a rule of its own."""
         blocks = [each.block for each in (region, *self.called_by(region))]
         calls = [made for block in blocks for made in every(block) if isinstance(made, Call)]
         return any(made.region in self._rules for made in calls)
 
     def verify_rules(self, block: Block, varied: set[Value]) -> None:
-        """Raises NoRule where rules have no cotangents for the `varied` values of a block: those
-        that a function with a rule captures, and those whose tangents go through its body."""
+        """Raises NoRule where rules have no cotangents for `varied` values of a block: values that
+        a function with a rule captures, and operands of calls whose tangents go through the body of
+        such a function."""
         for made in every(block):
             if not isinstance(made, Call):
                 continue
             rule = self.rule_of(made.region)
-            asked = [made.operands[k] for k in rule.captured] if rule else made.operands
-            if (rule or made.region in self._bodies) and not varied.isdisjoint(asked):
+            without = [made.operands[k] for k in rule.captured] if rule else made.operands
+            if (rule or made.region in self._bodies) and not varied.isdisjoint(without):
                 raise NoRule("what a rule has no gradient for is not compiled")
 
     def keeps_nothing(self, name: str) -> bool:
-        """Whether a call of a region keeps nothing for its pullback, which starts from the
-        parameters: it computes the region again, or is a rule."""
+        """Whether a call of a region keeps nothing for its pullback: the pullback computes the
+        region again, or is a rule."""
         return name in self._again or name in self._rules
 
     def called_by(self, region: Region) -> list[Region]:
-        """The regions that a region calls, also by others."""
+        """The regions that a region calls, directly or not."""
         found: dict[str, Region] = {}
         pending = [region.block]
         while pending:
@@ -86,7 +88,7 @@ class Regions:
         return list(found.values())
 
     def has(self, name: str) -> bool:
-        """Whether there is a region of a name: one that is being lowered isn't there yet."""
+        """Whether there is a region of this name. One that is still being lowered doesn't count."""
         return name in self._named
 
     def of(self, name: str) -> Region:
@@ -102,12 +104,13 @@ class Regions:
         places: Iterable[Iterable[int]],
         derive: Callable[[Region], Iterable[Region]],
     ) -> list[str]:
-        """The names of what is derived from a region in some ways, for parameters and results at
-        some places. They begin with a digit, as no name of a program does. Raises NoRule."""
+        """Derives regions from the one called `name`, for parameters and results at `places`,
+        unless that was done before. Returns their names, one for each of `ways`. They begin with a
+        digit, so no name of a program is the same. Raises NoRule."""
         where = "__".join(["_".join(map(str, part)) for part in places])
         names = [f"{where}_{way}_{name}" for way in ways]
         if names[0] not in self._named:
-            self._named.update({new: Region(new, Block()) for new in names})  # which calls find
+            self._named.update({new: Region(new, Block()) for new in names})  # for recursive calls
             self._again.update(names if name in self._again else ())
             if name in self._rules or name in self._bodies:
                 self._bodies.update(names)

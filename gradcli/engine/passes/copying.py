@@ -13,21 +13,20 @@ _Values: TypeAlias = tuple[Value, ...]
 
 def copied(block: Block, names: Renamed) -> Block:
     """A copy of a block, which defines values of its own. `names` maps values from outside to those
-    that the copy uses instead; what the copy defines is added to it."""
+    that the copy uses instead. The values of the copy are added to `names`."""
     parameters = _defined(block.parameters, names)
     instructions = [_copied(made, names) for made in block.instructions]
     return Block(parameters, instructions, renamed(block.results, names))
 
 
 def inlined(block: Block, arguments: Iterable[Value]) -> tuple[list[Instruction], Sequence[Value]]:
-    """A copy of a block's instructions, with `arguments` in place of its parameters, and the values
-    that are its results."""
+    """A copy of a block's instructions for these `arguments`, and its results."""
     names = dict(zip(block.parameters, arguments, strict=True))
     return [_copied(made, names) for made in block.instructions], renamed(block.results, names)
 
 
 def renamed(values: _Values, names: Renamed) -> _Values:
-    """Values, with others in place of some."""
+    """The values, each replaced as `names` says."""
     return tuple([names.get(value, value) for value in values])
 
 
@@ -61,7 +60,7 @@ def rebuilt(
 
 
 def replace(block: Block, names: Renamed) -> None:
-    """Uses other values in place of some from outside."""
+    """Replaces values from outside in a block, which is changed."""
     for k, made in enumerate(block.instructions):
         inner = blocks_of(made)
         for each in inner:
@@ -78,7 +77,7 @@ def defined(block: Block) -> list[Value]:
 
 
 def used(blocks: Iterable[Block]) -> dict[Value, None]:
-    """The values that blocks use from outside, in order of their first use."""
+    """The values that blocks use from outside, in the order of their first use."""
     found: dict[Value, None] = {}
     for block in blocks:
         inside = set(block.parameters)

@@ -1,9 +1,8 @@
-"""Dead code: what is computed, carried or given and then not used.
+"""Dead code elimination: leaves out what is computed, carried or returned but never used.
 
-An operation on ints stays, since it may step back for a message that the program is to see; so does
-a structural one, and a loop with a condition, which may never end. A pop stays until the region is
-no longer to be differentiated: for each push there is one, whose pullback gives what that of the
-push takes.
+An operation on ints stays, since it may step back for a message that the program must show. So do
+structural operations, and loops with a condition, which may never end. A pop stays as long as the
+region may still be differentiated: the pullback of its push needs the pullback of the pop.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ _ACTING = (Check, Call, While, Structural)
 
 
 def without_dead_code(region: Region, last: bool = False) -> Region:
-    """The region without what its results don't need. `last`: it is not to be differentiated."""
+    """The region without what its results don't need. `last`: it won't be differentiated any
+    more."""
     block = region.block
     kinds = _ACTING if last else (*_ACTING, Pop)
     live = _Live(kinds)
@@ -45,11 +45,11 @@ def without_dead_code(region: Region, last: bool = False) -> Region:
 
 
 class _Live:
-    """Finds the values that are needed.
+    """Finds the live values.
 
-    kinds   of instructions that do more than to give results
-    needs   the values from which each one follows directly
-    acting  those that are needed whatever the results
+    kinds   of instructions with effects besides their results
+    needs   for each value, those that it is directly computed from
+    acting  values that are live whatever the results are
     """
 
     def __init__(self, kinds: tuple[type, ...]) -> None:
@@ -58,7 +58,7 @@ class _Live:
         self.acting: list[Value] = []
 
     def all(self, values: list[Value]) -> set[Value]:
-        """These values, and all that they follow from."""
+        """These values, and all that they are computed from."""
         found: set[Value] = set()
         while values:
             value = values.pop()
@@ -68,7 +68,7 @@ class _Live:
         return found
 
     def block(self, block: Block, control: tuple[Value, ...]) -> None:
-        """Reads a block, which runs as the values `control` decide."""
+        """Reads a block, whose execution the values `control` decide."""
         for made in block.instructions:
             deciding = _deciding(made)
             for value, name in passed_on(made):
@@ -90,8 +90,8 @@ class _Live:
 
 
 def _deciding(made: Instruction) -> tuple[Value, ...]:
-    """The values that decide what a branch or a loop gives; of another instruction all that it
-    takes, but of an `each` none."""
+    """The values that decide about the results of a branch or a loop; the operands of other
+    instructions, but none for an `each`."""
     if isinstance(made, While):
         return made.condition.results
     if isinstance(made, For):
@@ -100,13 +100,13 @@ def _deciding(made: Instruction) -> tuple[Value, ...]:
 
 
 def _parameters(made: While | For, k: int) -> list[Value]:
-    """The parameters of a loop's blocks for a carried value, by its position."""
-    asked = [made.condition.parameters[k]] if isinstance(made, While) else []
-    return [made.carried[k], *asked]
+    """The parameters of a loop's blocks for its `k`th carried value."""
+    in_condition = [made.condition.parameters[k]] if isinstance(made, While) else []
+    return [made.carried[k], *in_condition]
 
 
 def _acts(made: Instruction, kinds: tuple[type, ...]) -> bool:
-    """Whether an instruction does more than to give results."""
+    """Whether an instruction has an effect besides its results."""
     if isinstance(made, kinds):
         return True
     if isinstance(made, Operation):
@@ -115,8 +115,8 @@ def _acts(made: Instruction, kinds: tuple[type, ...]) -> bool:
 
 
 class _Clean:
-    """Leaves out what isn't needed: `live` are the values that are, and `kinds` those of
-    instructions that do more than to give results."""
+    """Rebuilds blocks without dead code. `live` are the live values, `kinds` those of instructions
+    with effects besides their results."""
 
     def __init__(self, live: set[Value], kinds: tuple[type, ...]) -> None:
         self.live, self.kinds = live, kinds

@@ -1,7 +1,8 @@
-"""Derivatives of values while a region is being differentiated, and whether they are connected.
+"""Tangents and cotangents of values while a region is differentiated, and whether they are
+connected.
 
-No path may connect an input with a result, depending on branches and on how often loops run. A bool
-beside a derivative says so where that isn't known before the region runs.
+Which paths run, and how often loops do, may decide whether an input is connected with a result. A
+bool beside the derivative says so where that isn't known before the region runs.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from .calls import Regions
 
 
 class Derivative(NamedTuple):
-    """A tangent or a cotangent, and whether a path connects its value with an input, or with a
-    result: a bool of the region, or None where all paths do."""
+    """A tangent or a cotangent. `connected` is a bool of the region: whether a path connects the
+    value with an input, or with a result. None stands for true."""
 
     value: Value
     connected: Value | None = None
@@ -28,8 +29,8 @@ Derivatives: TypeAlias = dict[Value, Derivative]
 
 
 class Differentiation:
-    """What forward and reverse mode share: the `varied` floats have derivatives, and calls are
-    those of `regions`."""
+    """The common part of forward and reverse mode. The `varied` floats have derivatives; `regions`
+    may be called."""
 
     def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
         self.builder, self.varied, self.regions = Builder(block), varied, regions
@@ -39,7 +40,7 @@ class Differentiation:
         return value.type == STACK and value in self.varied
 
     def either(self, a: Value | None, b: Value | None) -> Value | None:
-        """Whether one of two derivatives is connected."""
+        """Whether one or both of two derivatives are connected."""
         if a is None or b is None:
             return None
         return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
@@ -51,18 +52,19 @@ class Differentiation:
         )
 
     def if_connected(self, derivative: Derivative, nothing: Value) -> Value:
-        """A derivative where it is connected, and `nothing` elsewhere."""
+        """The value of a derivative where it is connected, and `nothing` elsewhere."""
         value, connected = derivative
         if connected is None:
             return value
         return self.builder.operation(CHOOSE, [connected, value, nothing])
 
     def nothing(self) -> Value:
-        """What changes no value, nor the sign of a zero, when it is added to it."""
+        """The number -0.0: added to another one, it changes neither its value nor the sign of a
+        zero."""
         return self.builder.constant(-0.0)
 
     def of_array(self, array: Value, derivatives: Derivatives) -> Derivative:
-        """The derivative of an array, which is zeros where it has none."""
+        """The derivative of an array; zeros, not connected, if it has none."""
         nothing = self.builder.constant(False)
         return derivatives.get(array) or Derivative(self.builder.zero(array.type), nothing)
 
@@ -81,13 +83,14 @@ class Differentiation:
     def results(
         self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
     ) -> tuple[Value, ...]:
-        """What a block gives of derivatives of values: each with its bool."""
+        """The results by which a block returns derivatives of values: each derivative, and whether
+        it is connected."""
         types = [value.type for value in values]
         return self.of_types(zip(types, derivatives, strict=True))
 
     def of_types(self, derivatives: Iterable[tuple[Type, Derivative | None]]) -> tuple[Value, ...]:
-        """The same of values of these types: that of a stack is a stack, too, and that of an array
-        is an array."""
+        """The same for values of these types. The derivative of a stack is a stack, that of an
+        array an array."""
         found: list[Value] = []
         for kind, each in derivatives:
             value = each.value if each else self.none_of(kind)
@@ -96,7 +99,7 @@ class Differentiation:
         return tuple(found)
 
     def none_of(self, kind: Type) -> Value:
-        """What stands for the derivative of a value that has none."""
+        """The value that stands for the derivative where there is none."""
         if kind != STACK:
             if isinstance(kind, Scalar) and has_tangents(kind):
                 return self.builder.number(-0.0, kind)
@@ -107,19 +110,21 @@ class Differentiation:
 
 
 def passed(derivatives: Sequence[Derivative]) -> tuple[Value, ...]:
-    """What a call hands over of derivatives: their values, and then the bools of those that may not
-    be connected."""
+    """The operands by which a call passes derivatives on: their values, and then `connected` of
+    those where it isn't None."""
     flags = [each.connected for each in derivatives if each.connected is not None]
     return (*[each.value for each in derivatives], *flags)
 
 
 def values_of(values: Iterable[Value]) -> tuple[Value, ...]:
-    """New values for the derivatives of some values, each with its bool."""
+    """New values for the derivatives of some values: each derivative, and whether it is
+    connected."""
     return tuple([Value(kind) for value in values for kind in (value.type, BOOL)])
 
 
 def pairs(values: Iterable[Value]) -> list[Derivative]:
-    """Derivatives from their values, each with its bool. Stacks are always connected."""
+    """The derivatives in the results of a block or call: each value, and whether it is connected.
+    Stacks always are."""
     given = iter(values)
     return [
         Derivative(value, None if value.type == STACK else flag)

@@ -1,4 +1,5 @@
-"""Places in an `each`: which are the same, and whether points have them in order."""
+"""The places in arrays that the points of an `each` read and write: whether two are equal, and in
+order."""
 
 from __future__ import annotations
 
@@ -10,17 +11,18 @@ from .sharing import key_of
 
 
 def places_of(instructions: Iterable[Instruction]) -> dict[Value, object]:
-    """What is the same for sums of ints that are the same, by their results."""
+    """Keys for the places that instructions compute. Equal places have equal keys."""
     return {made.result: key_of(made) for made in instructions if isinstance(made, Affine)}
 
 
 def place_key(place: Value | None, places: Mapping[Value, object]) -> object:
-    """What is the same for places that are the same: `places` are the sums among them."""
+    """The key of a place, which may be one of `places`. Equal places have equal keys."""
     return place if place is None else places.get(place, place)
 
 
 def are_in_order(made: Each, place: Value | None) -> bool:
-    """Whether the points have places one after the other, from the first one of an array on."""
+    """Whether `place` goes through an array from its first element on, in the order of the
+    points."""
     indices = made.body.parameters
     sums = [each for each in made.body.instructions if each.results == (place,)]
     if not sums:

@@ -1,4 +1,5 @@
-"""Which elements of its parameters the results of straight code depend on."""
+"""Which elements of its parameters each element of a region's results depends on, in straight
+code."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ _STRAIGHT = (Constant, Cast, Operation, Element, Check)
 
 
 def element_reads(region: Region) -> ElementReads | None:
-    """For each result and each parameter, by their places, the elements of the one and those of the
-    other on which they depend: all pairs. None where a region has paths, calls or more than few
-    elements, so that it doesn't tell exactly."""
+    """For each result and each parameter, by their positions, the pairs of elements of which the
+    first depends on the second. None where a region has branches, loops, calls, or more than few
+    elements: there it isn't known."""
     block = in_scalars(region).block
     values = (*block.parameters, *block.results)
     is_straight = all(isinstance(made, _STRAIGHT) for made in block.instructions)
@@ -43,14 +44,14 @@ def element_reads(region: Region) -> ElementReads | None:
 
 
 def _moving(made: Operation | Cast) -> list[Value]:
-    """The operands that move the result."""
+    """The operands on whose values the result depends in a way that has derivatives."""
     if isinstance(made, Cast):
         return [made.operand]
-    if made.op is BESIDE:  # the other one says only that an element is connected
+    if made.op is BESIDE:  # the second operand says only that an element is connected
         return [made.operands[0]]
     return [made.operands[k] for k in differentiated(made)] if made.op.differentiable else []
 
 
 def _elements(values: Sequence[Value]) -> list[tuple[int, int]]:
-    """The elements of some values, one after the other: the place of the value, and that in it."""
+    """The elements of some values, in order: the position of the value, and the place in it."""
     return [(k, j) for k, value in enumerate(values) for j in range(elements_of(value.type))]

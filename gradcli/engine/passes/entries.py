@@ -1,7 +1,7 @@
-"""Entries of stacks: which pop takes what which push left.
+"""The entries of stacks: which pop takes the entries of which push.
 
-A pullback mirrors the region before it: it pops in loops what loops pushed, and in branches what
-branches did. So what is on a stack is read off the text, without running it.
+A pullback mirrors the region before it: its loops pop what loops pushed, and its branches what
+branches pushed. So the content of a stack is read off the text, without running it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .copying import used
 
 
 class Pair(NamedTuple):
-    """A push and the pop of its entries, each with the block that holds it."""
+    """A push, the pop that takes its entries, and the blocks that hold them."""
 
     push: Push
     pushing: Block
@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 
 
 class Unpaired(Exception):  # noqa: N818 - an answer, not an error
-    """A stack goes another way than pushes and pops that mirror each other."""
+    """The pushes and pops of a stack don't mirror each other."""
 
 
 class _Pushed(NamedTuple):
@@ -46,14 +46,14 @@ class _Pushed(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """What each iteration of a loop left."""
+    """The entries that each iteration of a loop left on a stack."""
 
     items: _Items
     made: While | For
 
 
 class _Sides(NamedTuple):
-    """What either side of a branch left."""
+    """The entries that either side of a branch left on a stack."""
 
     then: _Items
     otherwise: _Items
@@ -64,14 +64,14 @@ _Items: TypeAlias = tuple[_Item, ...]
 
 
 class _Held(NamedTuple):
-    """What was pushed onto a stack since it was `base`."""
+    """The content of a stack: what was pushed since it was `base`."""
 
     base: Value
     items: _Items
 
 
 class _Below(Exception):  # noqa: N818 - an answer, not an error
-    """A pop takes an entry that was there before, of the stack that was `base` then."""
+    """A pop takes an entry from below `base`, where the content of the stack is followed from."""
 
     def __init__(self, base: Value) -> None:
         super().__init__()
@@ -79,11 +79,11 @@ class _Below(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Entries:
-    """The pairs of a block.
+    """The pairs of pushes and pops of a block.
 
-    pairs    those of all the pushes that one pop takes the entries of
-    origins  for the values that pops give, those that were pushed; for the number of the iteration
-             that a loop of a pullback belongs to, that number
+    pairs    those where one pop takes all entries of the push
+    origins  for each value that a pop gives, the one that was pushed; for the number of an
+             iteration that a loop of a pullback computes, the number in the loop that it belongs to
     """
 
     def __init__(self, block: Block) -> None:
@@ -130,8 +130,8 @@ class Entries:
         self._held[made.result] = _Held(base, items[:-1])
 
     def _loop(self, made: While | For) -> None:
-        """A loop that pushes, or pops what another one pushed: which stacks it pops from shows when
-        it comes to that."""
+        """A loop that pushes, or that pops what another one pushed. Which stacks it pops from is
+        found out by following it."""
         stacks = [k for k, value in enumerate(made.initial) if value.type == STACK]
         popped: dict[int, _Loop] = {}
         while True:
@@ -165,7 +165,7 @@ class Entries:
             self._held[made.results[k]] = _Held(base, items)
 
     def _loop_before(self, made: While | For, stack: Value) -> _Loop:
-        """The loop that left what a loop takes from a stack."""
+        """The loop that left the entries that this one pops."""
         base, items = self._held[stack]
         if not items:
             raise _Below(base)
@@ -179,7 +179,7 @@ class Entries:
         return top
 
     def _is_own_number(self, inner: Instruction, made: For, before: For) -> bool:
-        """Whether an instruction of a loop counts down the iterations of the one before."""
+        """Whether an instruction of a loop counts down the iterations of the loop before."""
         if not isinstance(inner, Operation) or inner.op.name != "sub":
             return False
         last, number = inner.operands
@@ -217,7 +217,7 @@ class Entries:
 
 
 def _joined(a: _Held, b: _Held) -> _Held:
-    """What is on a stack after a branch whose sides left these."""
+    """The content of a stack after a branch, from its contents after the two sides."""
     if a.base is not b.base:
         raise Unpaired
     same = 0

@@ -1,5 +1,5 @@
-"""Derivative rules as the operations that they are made of: what is to be differentiated again has
-each rule as one operation."""
+"""Expansion of derivative rules. While a region may still be differentiated, each rule is one
+operation; this pass writes the operations out that it is made of."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .rules import NoRule
 
 
 def expand(region: Region) -> Region:
-    """The region of operations of the table alone."""
+    """The region, with operations of the table alone."""
     return Region(region.name, _expanded(region.block))
 
 
@@ -39,8 +39,8 @@ def _expanded(block: Block) -> Block:
 
 
 def _parts(made: Operation) -> list[Instruction]:
-    """The operations of a rule, the last of which gives its result, computed in floats. Numbers of
-    the rule take the type of the floats that they meet."""
+    """The operations of a rule, the last of which gives its result. They compute in floats; numbers
+    of the rule take the type of the floats that they meet."""
     builder, forward, kind = Builder(own := Block()), made.op.forward, made.result.type
 
     def lifted(value: Any) -> Value:

@@ -1,4 +1,4 @@
-"""Whether code may step back, other than for want of memory."""
+"""Whether code may step back, for other reasons than want of memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SMALL = 2**31
 
 
 def may_fail(block: Block, regions: Regions, above: Sequence[str] = ()) -> bool:
-    """Whether a block, or the regions that it calls, which are called by those `above`, may meet
-    what the interpreter decides: an error, such as an index out of range, or another way to
-    compute. Calls that end are taken not to be too deep."""
+    """Whether a block, or a region that it calls, may step back for the interpreter to decide: for
+    an error, such as an index out of range, or another way to compute. `above` are the names of the
+    regions being looked at, which call this one. Calls that end are assumed not to be too deep."""
     made_by = {value: made for made in every(block) for value in made.results}
 
     def is_small(value: Value) -> bool:

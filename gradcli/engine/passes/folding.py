@@ -1,5 +1,6 @@
-"""What is known before a region runs: constants, choices that are known, values that a loop carries
-but never changes, and at last what is computed twice."""
+"""Folding: computes what is known before a region runs. These are constants, choices by known
+conditions, and values that a loop carries but never changes; the last folding also computes nothing
+twice."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from .copying import rebuilt
 
 
 class _Known(NamedTuple):
-    """A constant. `text` tells a zero from a negative one, and nan is as nan."""
+    """A constant. Constants are compared by `text`: 0.0 and -0.0 differ, and nan equals nan."""
 
     text: str
     value: Any
@@ -41,16 +42,16 @@ class _Known(NamedTuple):
 
 
 _Held: TypeAlias = Value | _Known
-# Operations on floats that IEEE 754 rounds in one way: on constants, they are done at once.
+# Operations on floats whose results IEEE 754 defines: of constants they are computed at once.
 EXACT = {"add", "sub", "mul", "div", "neg", "abs", "sqrt", "eq", "ne", "lt", "le", "gt", "ge"}
 MUL, STRICT_MUL = OPS["mul"], OPS["strict_mul"]
 
 
 def fold(region: Region, last: bool = False) -> Region:
-    """The region without what is known before it runs. Where it is still to be differentiated,
-    floats stay connected with all that they are connected with, and cotangents add up in the same
-    order: only the `last` folding makes a choice of floats by `where` that is known, and computes
-    once what is computed twice."""
+    """The region without what is known before it runs. As long as it may still be differentiated,
+    floats stay connected with the same values, and cotangents add up in the same order. So only the
+    `last` folding removes choices of floats by `where` whose condition is known, and operations
+    that are there already."""
     folded = Block(region.block.parameters)
     folding = _Folding(folded, last)
     folding.all(region.block.instructions)
@@ -59,21 +60,20 @@ def fold(region: Region, last: bool = False) -> Region:
 
 
 class _Folding:
-    """Rebuilds instructions. `held` is what a value is known to be: a constant, or another value
-    that is defined where it is used."""
+    """Rebuilds instructions. `held` maps a value to what it is known to be: a constant, or another
+    value that is defined where it is used."""
 
     def __init__(self, block: Block, last: bool) -> None:
         self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
-        # The choices, and what operations give where the builder stands, in the order in which they
-        # were found.
+        # The choices, and the operations whose results are known at the builder's place, in order.
         self.choices: dict[Value, tuple[_Held, ...]] = {}
         self.known: dict[object, Value] = {}
-        # The constants that are defined where the builder stands.
+        # The constants that are defined at the builder's place.
         self.constants: dict[tuple[str, Scalar], Value] = {}
-        # What a loop was found to keep. Rebuilt once more, as a loop around it changes more than
-        # was assumed, it keeps no more than that.
+        # The carried values that a loop keeps. It is rebuilt when a loop around it changes more
+        # than was assumed, and then keeps no others.
         self.fixed: dict[While | For, set[int]] = {}
 
     def all(self, instructions: Sequence[Instruction]) -> None:
@@ -87,7 +87,7 @@ class _Folding:
         return tuple([self.emitted(self.of(value)) for value in values])
 
     def emitted(self, held: _Held) -> Value:
-        """A value for what is held. Constants are defined in the block that uses them, once."""
+        """A value for what is held. Constants are defined once in each block that uses them."""
         if isinstance(held, Value):
             return held
         key = held.text, held.type
@@ -96,7 +96,7 @@ class _Folding:
         return self.constants[key]
 
     def inside(self, block: Block, instructions: Sequence[Instruction]) -> None:
-        """Rebuilds instructions in a block inside this one."""
+        """Rebuilds instructions in a block inside the current one."""
         outer, self.constants = self.constants, dict(self.constants)
         size = len(self.known)
         with self.builder.inside(block):
@@ -142,7 +142,8 @@ class _Folding:
             self.keep(made)
 
     def chosen(self, operands: list[_Held]) -> list[_Held]:
-        """The operands of a choice, without choices by the same condition among them."""
+        """The operands of a choice. A side that is a choice by the same condition is replaced by
+        its side."""
         condition, *sides = operands
         for k, side in enumerate(sides):
             inner = self.choices.get(side) if isinstance(side, Value) else None
@@ -151,7 +152,7 @@ class _Folding:
         return [condition, *sides]
 
     def once(self, made: Operation, operands: Sequence[_Held]) -> None:
-        """Adds an operation, if it isn't there."""
+        """Adds an operation, unless the same one is there already."""
         key = made.op, made.result.type, *operands
         if key in self.known:
             self.held[made.result] = self.known[key]
@@ -164,13 +165,13 @@ class _Folding:
         )
 
     def keep(self, made: Instruction) -> None:
-        """Adds an instruction, on what its operands are known to be."""
+        """Adds an instruction, with its operands replaced by what they are known to be."""
         self.builder.add(rebuilt(made, self.used(made.operands), made.results))
         if isinstance(made, NewArray):
             self.filled[made.result] = self.of(made.number)
 
     def affine(self, made: Affine) -> None:
-        """A place, of which some of the ints may be known."""
+        """A place, some of whose operands may be known."""
         held, offset = [self.of(value) for value in made.operands], made.offset
         terms = []
         for value, step in zip(held, made.steps, strict=True):
@@ -223,8 +224,8 @@ class _Folding:
         self.builder.add(Branch(self.emitted(condition), *blocks, results))
 
     def loop(self, made: While | For) -> None:
-        """A loop. What it carries is assumed to keep its first value, until an iteration is found
-        to change it."""
+        """A loop. Each carried value is assumed to keep its first value, until an iteration turns
+        out to change it."""
         carried, before = made.carried, dict(self.held)
         number = made.body.parameters[:1] if isinstance(made, For) else ()
         initial = [self.of(value) for value in made.initial]
@@ -232,8 +233,8 @@ class _Folding:
         while True:
             self.held = {**before, **{carried[k]: initial[k] for k in fixed}}
             if isinstance(made, While):
-                asked = made.condition.parameters
-                self.held.update({asked[k]: initial[k] for k in fixed})
+                tested = made.condition.parameters
+                self.held.update({tested[k]: initial[k] for k in fixed})
             body = Block(number)
             self.inside(body, made.body.instructions)
             changed = {k for k in fixed if self.of(made.body.results[k]) != initial[k]}
@@ -243,20 +244,20 @@ class _Folding:
         self.fixed[made] = fixed
         kept = [k for k in range(len(initial)) if k not in fixed]
 
-        def those(values: Sequence[Value]) -> tuple[Value, ...]:
+        def kept_of(values: Sequence[Value]) -> tuple[Value, ...]:
             return tuple([values[k] for k in kept])
 
-        body.parameters += those(carried)
-        self.gives(body, those(made.body.results))
+        body.parameters += kept_of(carried)
+        self.gives(body, kept_of(made.body.results))
         new: While | For
         if isinstance(made, While):
-            condition = Block(those(made.condition.parameters))
+            condition = Block(kept_of(made.condition.parameters))
             self.inside(condition, made.condition.instructions)
             self.gives(condition, made.condition.results)
-            new = While(self.used(those(made.initial)), condition, body, those(made.results))
+            new = While(self.used(kept_of(made.initial)), condition, body, kept_of(made.results))
         else:
-            start = self.used(those(made.initial))
-            new = For(self.used([made.count])[0], start, body, those(made.results))
+            start = self.used(kept_of(made.initial))
+            new = For(self.used([made.count])[0], start, body, kept_of(made.results))
         self.held = {**before, **{made.results[k]: initial[k] for k in fixed}}
         self.builder.add(new)
 
@@ -272,7 +273,7 @@ def _is(held: _Held, value: Any) -> bool:
 
 
 def _simplified(made: Operation, operands: list[_Held], last: bool) -> _Held | None:
-    """What an operation gives without being done; None if it must be."""
+    """The result of an operation, if it is known without the operation; otherwise None."""
     if made.op in CHOICES:
         condition, a, b = operands
         certain = last or made.op is not WHERE or not is_float(made.result.type)
@@ -303,7 +304,7 @@ def _are_floats(values: Sequence[Any]) -> bool:
 
 
 def _weaker(made: Operation, operands: Sequence[_Held]) -> Operation:
-    """The product that a strict one is, where one of the factors is a number that isn't 0."""
+    """A strict product as a plain one, if one of its factors is a known number other than 0."""
     factors = [held.value for held in operands if isinstance(held, _Known)]
     if made.op is not STRICT_MUL or not any(f != 0 and isfinite(f) for f in factors):
         return made

@@ -1,7 +1,5 @@
-"""Forwarding: an element that an `each` reads, and another one has put there, is read where that
-one had it from, or computed again, if that is as quick as to read it. So the array may need no
-memory.
-"""
+"""Forwarding: an `each` reads an element where another `each` had it from, or computes it again if
+that is as quick as reading it. So the array between them may need no memory."""
 
 from __future__ import annotations
 
@@ -24,14 +22,14 @@ from .each_places import are_in_order, place_key, places_of
 
 QUICK = {"add", "sub", "mul", "neg", "abs", "square", "strict_mul", "where", "lt", "le", "gt", "ge"}
 QUICK |= {"eq", "ne", "maximum", "minimum", "fixed", "beside", "choose"}
-MOST = 6  # operations that are as quick as to read an element
+MOST = 6  # operations that are as quick as reading an element
 
 Source = Callable[[Value], Instruction | None]
 
 
 def forwarded(made: Each | Product, source: Source) -> Each | Product:
-    """An instruction that reads no array which is the copy of another one, and no element that it
-    can compute."""
+    """An instruction that reads the originals of copied arrays, and computes elements itself where
+    that is quick."""
     if isinstance(made, Product):
         left, right = [_original(value, source) for value in made.operands]
         return Product(left, right, made.sizes, made.transposed, made.result)
@@ -56,7 +54,8 @@ def forwarded(made: Each | Product, source: Source) -> Each | Product:
 
 
 def _original(array: Value, source: Source) -> Value:
-    """The array that an array is the copy of, with another shape."""
+    """The array that this one is a copy of, maybe of another shape; the array itself if it isn't a
+    copy."""
     made = source(array)
     if not isinstance(made, Each):
         return array
@@ -74,7 +73,8 @@ def _original(array: Value, source: Source) -> Value:
 
 
 def _computed(read: Element, by: Each, places: dict[Value, object], source: Source) -> Block | None:
-    """What computes an element where it is read; None if reading it is better."""
+    """The instructions that compute an element where it is read; None where reading it is
+    better."""
     made = source(read.array)
     if not isinstance(made, Each) or made.shape != by.shape:
         return None

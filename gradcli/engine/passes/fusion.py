@@ -1,7 +1,6 @@
-"""Fusion: an `each` and another one over the same points become one, which goes through memory
-once. What the second reads of the first at the same place needs no memory then, and what both
-compute is computed once.
-"""
+"""Fusion: two `each` over the same points become one, which goes through memory once. An element
+that the second one reads of the first at the same place needs no memory then, and what both compute
+is computed once."""
 
 from __future__ import annotations
 
@@ -27,17 +26,17 @@ from .each_places import place_key, places_of
 from .forwarding import forwarded
 from .sharing import arrays_key, share
 
-FAR = 24  # groups that an `each` may join, from the last one back
+FAR = 24  # the last groups, of which an `each` may join one
 MOST = 600  # instructions of a body
 
 
 def has_each(*regions: Region) -> bool:
-    """Whether some region has an `each`."""
+    """Whether any of the regions has an `each`."""
     return any(isinstance(made, Each) for region in regions for made in every(region.block))
 
 
 def fuse(region: Region) -> Region:
-    """The region with as few `each` as may be."""
+    """The region with as few `each` as possible."""
     if not has_each(region):
         return region
     block = copied(region.block, {})
@@ -54,11 +53,12 @@ def _fuse(block: Block) -> None:
 
 
 class _Graph:
-    """The instructions of a block, and which ones depend on which, by their positions.
+    """The instructions of a block, by their positions, and which of them depend on which.
 
-    before      those that an instruction needs directly
-    all_before  as bits, also those that these need
-    group       of each instruction that has been fused with an earlier one, the position of that
+    before      the instructions that each one depends on directly
+    all_before  those that it depends on directly or not, as bits
+    group       for an instruction that was fused with an earlier one, the position of that one; for
+                others their own
     """
 
     def __init__(self, block: Block) -> None:
@@ -69,8 +69,8 @@ class _Graph:
         self.group: list[int] = []
         self.defined: dict[Value, int] = {}
         self.checks: set[int] = set()
-        self.names: dict[Value, Value] = {}  # of results that are another one
-        self.known: dict[object, int] = {}  # where what is computed was computed first
+        self.names: dict[Value, Value] = {}  # for results that are left out, the values used
+        self.known: dict[object, int] = {}  # by key, the first instruction that computes it
 
     def fuse(self) -> None:
         groups: list[int] = []
@@ -91,8 +91,8 @@ class _Graph:
         self.block.results = renamed(self.block.results, self.names)
 
     def add(self, k: int, made: Instruction) -> Instruction:
-        """Adds an instruction as the `k`th one. It reads of others what it can't compute as well
-        itself."""
+        """Adds an instruction as the `k`th one. It reads no element of another one that it can
+        compute itself."""
         if self.names.keys() & {*made.operands, *used(blocks_of(made))}:
             inner = [copied(block, dict(self.names)) for block in blocks_of(made)]
             made = rebuilt(made, renamed(made.operands, self.names), made.results, inner)
@@ -114,8 +114,7 @@ class _Graph:
         return made
 
     def is_known(self, k: int, made: Instruction) -> bool:
-        """Whether an instruction computes arrays that another one has computed, which it leaves to
-        that one."""
+        """Whether an earlier instruction computes the same arrays. If so, this one is left out."""
         key = arrays_key(made, self.start)
         first = k if key is None else self.known.setdefault(key, k)
         if first == k:
@@ -126,12 +125,12 @@ class _Graph:
         return True
 
     def source(self, value: Value) -> Instruction | None:
-        """What defines a value in this block."""
+        """The instruction that defines a value, if it is in this block."""
         k = self.defined.get(value)
         return None if k is None else self.made[self.group[k]]
 
     def once(self, made: Each) -> Each:
-        """An `each` that combines what is the same once."""
+        """An `each` without results that are the same as others of it."""
         share(made.body)
         kept, seen = list[int](), dict[object, Value]()
         given = made.given
@@ -145,20 +144,20 @@ class _Graph:
         return made if len(kept) == len(given) else made.only(kept, made.body)
 
     def rename(self, value: Value, other: Value) -> None:
-        """Takes note that a result is another one."""
+        """Notes that a result is another value."""
         other = self.names.get(other, other)
         self.names = {v: other if n is value else n for v, n in self.names.items()}
         self.names[value] = other
 
     def start(self, value: Value) -> object:
-        """What is the same for values with which an `each` begins that are the same."""
+        """A key for a first value of an `each`: equal for equal values."""
         made = self.source(value)
         if isinstance(made, Room):
             return value.type
         return (value.type, made.number) if isinstance(made, NewArray) else value
 
     def joined(self, g: int, first: Each, k: int, second: Each) -> Each | None:
-        """The two as one, if nothing between them is in the way."""
+        """Two `each` as one, unless something between them, or their size, forbids it."""
         if first.size != second.size or (direct := self.is_free(g, k)) is None:
             return None
         if len(first.body.instructions) + len(second.body.instructions) > MOST:
@@ -172,15 +171,15 @@ class _Graph:
         return fused(first, second, direct)
 
     def is_free(self, g: int, k: int) -> bool | None:
-        """Whether the `k`th instruction depends on a group by itself; None where it does so by
-        others."""
+        """Whether the `k`th instruction depends on a group directly. None if it also depends on the
+        group through others."""
         direct = {self.group[n] for n in self.before[k]}
         if any(self.all_before[n] >> g & 1 for n in direct - {g}):
             return None
         return g in direct
 
     def join(self, g: int, k: int, found: Each) -> None:
-        """Puts the two as one in the place of the first."""
+        """Puts the fused `each` in the place of the first one."""
         self.group[k], self.made[k] = g, None
         self.made[g] = self.once(found)
         self.before[g] = {self.group[n] for n in self.before[g] | self.before[k]} - {g}
@@ -191,7 +190,7 @@ class _Graph:
         self.all_before[g] = both & ~(1 << g)
 
     def sort(self) -> None:
-        """Puts the instructions in an order in which each one comes after all that it needs."""
+        """Orders the instructions so that each comes after those that it depends on."""
         done: set[int] = set()
         ordered: list[Instruction] = []
         for start in range(len(self.made)):
@@ -214,7 +213,7 @@ def _inner(made: Instruction) -> list[Instruction]:
 
 
 def _chooses(made: Instruction) -> bool:
-    """Whether an instruction may read at a place that a check has to allow."""
+    """Whether an instruction may read at a place that is valid only after a check."""
     indices = {value for block in blocks_of(made) for value in block.parameters}
     own = [made] if isinstance(made, Element) else []
     reads = [inner for inner in (*own, *_inner(made)) if isinstance(inner, Element)]
@@ -225,7 +224,8 @@ def _chooses(made: Instruction) -> bool:
 
 
 def fused(first: Each, second: Each, depends: bool) -> Each | None:
-    """Two `each` over the same points as one; None where the second needs all of the first."""
+    """Two `each` over the same points as one. `depends`: whether the second one reads results of
+    the first. None where it needs more of them than the element at the same point."""
     names = dict(zip(second.body.parameters, first.body.parameters, strict=True))
     more = copied(Block((), second.body.instructions, second.body.results), names)
     body = Block(first.body.parameters, [*first.body.instructions])
@@ -262,7 +262,8 @@ def fused(first: Each, second: Each, depends: bool) -> Each | None:
 
 
 def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
-    """An `each` over one axis as one over several; None where numbers are combined in order."""
+    """An `each` over one axis as one over several axes. None if numbers are combined in the order
+    of the points."""
     if any(place is None for _, place in made.given):
         return None
     body = Block(tuple([Value(I64) for _ in shape]))

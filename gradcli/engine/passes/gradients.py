@@ -1,5 +1,5 @@
-"""A region together with derivatives of its results, which begin with ones: what a program and its
-gradients are."""
+"""A region together with its derivatives from seeds of ones: a program and its gradients, or its
+tangents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .vjp import vjp
 def with_gradients(
     region: Region, targets: Sequence[Sequence[int]], wrt: Sequence[int], regions: Regions
 ) -> Region:
-    """A region that gives the results of another one; then, for each target, which is some of the
-    results by their positions, and each parameter of `wrt`, the gradient of the target's sum and
-    whether there is one. Raises NoRule."""
+    """A region with the results of another one and gradients: for each target, and each parameter
+    of `wrt`, the gradient of the target's sum, and whether there is one. A target is some of the
+    results, by their positions. Raises NoRule."""
     kinds = [value.type for value in region.block.results]
     parts = [
         (
@@ -32,15 +32,17 @@ def with_gradients(
 
 
 def with_tangents(region: Region, wrt: Sequence[int], regions: Regions) -> Region:
-    """A region that gives the results of another one; then, for each parameter of `wrt` and each
-    float result, the tangent along the parameter and whether there is one. Raises NoRule."""
+    """A region with the results of another one and tangents: for each parameter of `wrt`, and each
+    float result, the tangent along the parameter, and whether there is one. Raises NoRule."""
     kinds = [value.type for value in region.block.parameters]
     return _joined(region, [(jvp(region, (k,), regions), [kinds[k]]) for k in wrt])
 
 
 def _joined(region: Region, parts: Sequence[tuple[Region, Sequence[Type]]]) -> Region:
-    """A region and others that take its parameters, and further ones of these types, which are
-    ones, and give its results and more. One of the others computes the results, too."""
+    """A region with the results of another one, and with further results of `parts`. A part takes
+    the parameters of the region, then seeds of the given types, which are ones here; it gives the
+    results of the region, then the further ones. The results themselves are computed by one part
+    alone."""
     block = Block(tuple([Value(value.type) for value in region.block.parameters]))
     builder, n = Builder(block), len(region.block.results)
     results: list[Value] = []

@@ -1,5 +1,5 @@
-"""Hoisting: constants go to the start of a region, and floats that are the same in each iteration
-go before their loop."""
+"""Hoisting: constants move to the start of a region, and floats that every iteration of a loop
+would compute alike move in front of the loop."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .copying import copied, replace, used
 
 
 def hoist(region: Region) -> Region:
-    """The region with each constant once, at its start, and what loops needn't compute again before
-    them. It may use values of a block around it."""
+    """The region with each constant once, at its start, and with invariant floats in front of
+    loops. It may use values of blocks around it."""
     block = copied(region.block, {})
     constants: dict[str, Constant] = {}
     names: dict[Value, Value] = {}
@@ -48,8 +48,8 @@ def _take_constants(block: Block, found: dict[str, Constant], names: dict[Value,
 
 
 def _hoist(block: Block, depths: dict[Value, int], depth: int) -> None:
-    """Hoists out of the loops of a block, which is in so many others. `depths` has how deep the
-    values are defined that it may use, and gets its own."""
+    """Hoists out of the loops of a block that is in `depth` others. `depths` are the depths at
+    which values are defined; those of the block's values are added."""
     instructions: list[Instruction] = []
     depths.update(dict.fromkeys(block.parameters, depth))
     for made in block.instructions:
@@ -63,8 +63,9 @@ def _hoist(block: Block, depths: dict[Value, int], depth: int) -> None:
 
 
 def _invariant(block: Block, depths: dict[Value, int], depth: int) -> list[Instruction]:
-    """Takes from a block what it computes of values of a lower depth alone, which is theirs then.
-    Ints stay: they may step back, which only an iteration that is run may do."""
+    """Removes the invariant instructions of a block, whose operands are all defined at a lower
+    depth, and returns them. Ints stay: they may step back, which only an iteration that runs may
+    do."""
     taken: list[Instruction] = []
     kept: list[Instruction] = []
     for made in block.instructions:

@@ -50,11 +50,11 @@ def jvp(
     regions: Regions | None = None,
     unsure: Sequence[int] = (),
 ) -> Region:
-    """A region of the same parameters and a tangent for each of `wrt`; that of a stack is on the
-    stack itself. It gives the results; then,
-    for each float result, its tangent and whether it is connected with a parameter of `wrt`. It may
-    call one of the `regions`, to which those that it calls are added. Of the tangents at the
-    positions `unsure`, further parameters say whether they are connected.
+    """A region that takes the parameters of another one and a tangent for each of `wrt`. The
+    tangent of a stack is on the stack itself. It gives the results; then, for each float result,
+    its tangent and whether it is connected with a parameter of `wrt`. For tangents at the positions
+    `unsure`, further parameters say whether they are connected. The region may call one of
+    `regions`; the derivatives of these are added to them.
 
     Raises NoRule.
     """
@@ -74,14 +74,14 @@ def jvp(
 
 
 class _Pushforward(Differentiation):
-    """Puts the instructions for tangents among those of blocks, which are changed."""
+    """Inserts the instructions for tangents in blocks, which are changed."""
 
     def __init__(self, block: Block, varied: set[Value], regions: Regions) -> None:
         super().__init__(block, varied, regions)
         self.rooms = {made.result for made in every(block) if isinstance(made, Room)}
 
     def along(self, block: Block, tangents: Derivatives) -> None:
-        """Adds the tangents of what a block defines to `tangents`."""
+        """Adds the tangents of the values that a block defines to `tangents`."""
         instructions, block.instructions = block.instructions, []
         with self.builder.inside(block):
             for made in instructions:
@@ -121,8 +121,8 @@ class _Pushforward(Differentiation):
             tangents[made.result] = Derivative(self.tangent(made, moving), connected)
 
     def tangent(self, made: Operation | Cast, moving: dict[int, Derivative]) -> Value:
-        """The tangent of a result. What an operand adds that may not be connected is chosen by
-        itself, so that the tangent is connected with nothing else where it isn't."""
+        """The tangent of a result. The share of an operand that may not be connected is selected by
+        itself, so that otherwise the tangent is connected with nothing of it."""
         if isinstance(made, Cast):
             kind = made.result.type
             assert isinstance(kind, Scalar)
@@ -180,11 +180,11 @@ class _Pushforward(Differentiation):
                 value = self.builder.product(
                     left, right, made.sizes, made.transposed, made.result.array_type.shape
                 )
-                more = Derivative(value, t.connected)
+                term = Derivative(value, t.connected)
                 if found is not None:
-                    total = self.sum(found.value, more.value)
-                    more = Derivative(total, self.either(found.connected, more.connected))
-                found = more
+                    total = self.sum(found.value, term.value)
+                    term = Derivative(total, self.either(found.connected, term.connected))
+                found = term
         return found or self.of_array(made.result, {})
 
     def structural(self, made: Structural, tangents: Derivatives) -> None:
@@ -205,7 +205,7 @@ class _Pushforward(Differentiation):
             )
 
     def each(self, made: Each, tangents: Derivatives) -> None:
-        """Combines tangents as the numbers are combined that they are tangents of."""
+        """Combines tangents in the ways in which their numbers are combined."""
         places = [k for k, value in enumerate(made.results) if value in self.varied]
         inside = dict(tangents)
         for array in used([made.body]):
@@ -219,7 +219,7 @@ class _Pushforward(Differentiation):
         given, ends = made.given, list[Value]()
         self.along(made.body, inside)
         local = set(defined(made.body))
-        flags: dict[int, int] = {}  # of results whose numbers are connected at some points
+        flags: dict[int, int] = {}  # for results that may be connected at some points only
         with self.builder.inside(made.body):
             for k in places:
                 number, place = given[k]
@@ -250,7 +250,7 @@ class _Pushforward(Differentiation):
             tangents[moved[n]] = Derivative(values[n], flag)
 
     def start(self, made: Each, k: int, zero: Value) -> Value:
-        """The first tangent of what an `each` changes that has none."""
+        """The first value of the tangent of a result whose first value has none."""
         kind = made.results[k].type
         if not isinstance(kind, ArrayType):
             return zero
@@ -258,7 +258,7 @@ class _Pushforward(Differentiation):
         return self.builder.room(kind) if is_new else self.builder.filled(kind, zero)
 
     def call(self, made: Call, tangents: Derivatives) -> None:
-        """A call of what gives the tangents, too, where one of the operands has one."""
+        """A call; where an operand has a tangent, of the region that gives the tangents, too."""
         active = tuple(
             [k for k, v in enumerate(made.operands) if v in tangents or self.is_stack(v)]
         )
@@ -317,7 +317,8 @@ class _Pushforward(Differentiation):
         tangents.update(zip(values, pairs(results), strict=True))
 
     def push(self, made: Push, tangents: Derivatives) -> None:
-        """Pushes the tangents of an entry's floats with it, all of them if the stack has any."""
+        """Pushes an entry with the tangents of its floats: of all of them if the stack has
+        derivatives."""
         if made.result in self.varied:
             floats = [value for value in made.entry if has_tangents(value.type)]
             made.entry += self.results(floats, map(tangents.get, floats))

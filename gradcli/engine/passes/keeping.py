@@ -1,7 +1,6 @@
-"""Keeping: a function that an `each` computes and a later one over the same points computes again
-is put into an array, which the later one reads. That takes memory, and less time than the function.
-No number changes.
-"""
+"""Keeping: a function that two `each` over the same points compute is put into an array by the
+first one, and the second one reads it there. That takes memory, but less time than the function. No
+number changes."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ from .copying import rebuilt
 from .recording import is_function
 from .sharing import key_of
 
-MOST = 2**22  # elements of such an array
+MOST = 2**22  # elements of an array that is kept
 
 
 def keep(region: Region) -> Region:
-    """The region with such arrays. It is not to be differentiated."""
+    """The region with such arrays. It must not be differentiated any more."""
     if sum([isinstance(made, Each) for made in every(region.block)]) < 2:
         return region
     return Region(region.name, _block(region.block))
@@ -41,12 +40,12 @@ def _block(block: Block) -> Block:
 
 
 class _Keeping:
-    """Finds what the `each` of a block compute again.
+    """Finds the functions that several `each` of a block compute.
 
-    numbers  of what is computed: the same for all that compute the same
-    first    the `each` that computes a function first, and its result there, by the points and its
+    numbers  of expressions, by their keys: equal expressions have equal numbers
+    first    the first `each` that computes a function, and the result in its body, by points and
              number
-    arrays   those in which an `each` keeps results of its body, by these
+    arrays   for an `each` that keeps results of its body, the arrays by these results
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class _Keeping:
         self.arrays: dict[Each, dict[Value, Value]] = {}
 
     def instruction(self, made: Instruction) -> Instruction:
-        """An instruction, with what it needn't compute again."""
+        """An instruction that computes nothing that an earlier one has computed."""
         if not isinstance(made, Each):
             return rebuilt(made, made.operands, made.results, [*map(_block, blocks_of(made))])
         keys = self.keys(made)
@@ -67,7 +66,8 @@ class _Keeping:
         return made
 
     def keys(self, made: Each) -> dict[Value, object]:
-        """What is the same for functions that are the same over the same points, by result."""
+        """Keys for the functions that an `each` computes, by their results: equal for equal
+        functions."""
         found: dict[Value, object] = {}
         if made.size > MOST:
             return found
@@ -84,7 +84,7 @@ class _Keeping:
         return found
 
     def reading(self, made: Each, again: dict[Value, tuple[Each, Value]]) -> Each:
-        """An `each` that reads what was computed before, as far as it needs that."""
+        """An `each` that reads the values `again`, and computes only what it needs besides."""
         body = Block(made.body.parameters, [], made.body.results)
         builder = Builder(body)
         with builder.inside(body):
@@ -107,7 +107,7 @@ class _Keeping:
         return kept.setdefault(value, Value(ArrayType(value.type, made.shape)))
 
     def with_arrays(self, made: Instruction) -> list[Instruction]:
-        """An instruction, with the arrays in which it keeps what later ones read."""
+        """An instruction and the arrays in which it keeps results."""
         kept = self.arrays.get(made) if isinstance(made, Each) else None
         if not isinstance(made, Each) or not kept:
             return [made]

@@ -1,12 +1,15 @@
-"""Which block owns the memory of an array, so that code may change arrays in place.
+"""Ownership: which block owns the memory of an array, so that code may change arrays in place.
 
-Values never change: `put` gives another array. Where the old one isn't used any more, the new one
-takes over its memory; elsewhere it gets a copy. What takes over the memory of an array: a `put`, an
-`each` or a loop that it is the first value of, the end of a block that gives it, a call of a region
-that changes or gives it. An `each` that would fill new memory takes over that of an array which it
-is the last to read, if it reads it only where it puts the number of the same point. An array that
-nothing takes over is freed after its last use. The other parameters of a region belong to whoever
-runs it.
+Values never change: `put` gives a new array. If nothing uses the old array later, the new one takes
+over its memory; otherwise it is a copy. The memory of an array is taken over by
+
+    a `put`, or an `each` or a loop whose first value it is,
+    the end of a block whose result it is,
+    a call of a region that changes or returns it.
+
+An `each` that would fill new memory takes over that of an array that it is the last to read, if it
+reads the array only at the place where it puts the number of the same point. An array that nothing
+takes over is freed after its last use. Other parameters of a region belong to the caller.
 """
 
 from __future__ import annotations
@@ -40,10 +43,11 @@ Taken: TypeAlias = dict[str, list[int]]  # by the names of regions, positions of
 
 
 def owned(region: Region, *others: Region) -> list[Region]:
-    """A region and others that it calls with copies of arrays where two would share memory, and
-    with what frees them. Each array is used up once, after all other uses."""
+    """A region and others that it calls, with copies of arrays where two would share memory, and
+    with instructions that free arrays. Each array is taken over or freed once, after all other
+    uses."""
     taken: Taken = {}
-    while True:  # until nothing is added
+    while True:  # up to a fixed point
         found = {each.name: _positions(each, taken) for each in others}
         if found == taken:
             break
@@ -61,8 +65,8 @@ def _owned(region: Region, taken: Taken) -> Region:
 
 
 def _positions(region: Region, taken: Taken) -> list[int]:
-    """The positions of the parameters that a region takes over where it may, if the regions that
-    it calls take over those of `taken`."""
+    """The positions of parameters that a region takes over where it may, if the regions that it
+    calls take over those of `taken`."""
     if not any(map(_is_array, region.block.parameters)):
         return []
     block, owning = copied(region.block, {}), _Owning(taken)
@@ -86,9 +90,9 @@ def _arrays(values: Iterable[Value]) -> Arrays:
 
 
 class _Owning:
-    """Finds what takes over arrays.
+    """Decides which instructions take over arrays.
 
-    taken    the parameters that regions take over from who calls them
+    taken    the parameters that regions take over from their callers
     used_up  the arrays that something takes over
     """
 
@@ -97,15 +101,15 @@ class _Owning:
         self.used_up: set[Value] = set()
 
     def block(self, block: Block, given: Iterable[Value]) -> None:
-        """Makes each array that a block defines, or that it is `given` to own, be taken over once,
-        or freed. All others it may only read."""
+        """Lets each array that a block defines, or owns because it is `given` to it, be taken over
+        once, or freed. It may only read all other arrays."""
         made_here = _arrays([v for made in block.instructions for v in made.results])
         own = _arrays([*given, *made_here])
         rooms = {made.result for made in block.instructions if isinstance(made, Room)}
-        filled: set[Value] = set()  # the rooms for which the memory of others serves
+        filled: set[Value] = set()  # the rooms that get the memory of other arrays
         done: list[Instruction] = []  # from the last to the first
         block.results = self.taken_over(block.results, own, {}, done)
-        later = _arrays(block.results)  # what is used after the instruction that is looked at
+        later = _arrays(block.results)  # what is used after the current instruction
         for made in reversed(block.instructions):
             if isinstance(made, Room) and made.result in filled:
                 continue
@@ -153,8 +157,8 @@ class _Owning:
     def taken_over(
         self, values: Iterable[Value], own: Arrays, later: Arrays, copies: list[Instruction]
     ) -> tuple[Value, ...]:
-        """Values whose arrays are taken over: as they are, or as copies of those that aren't owned
-        or are used later."""
+        """The values, to be taken over. Arrays that the block doesn't own, or that are used later,
+        are copied."""
         found: list[Value] = []
         for value in values:
             is_free = value in own and value not in later and value not in found
@@ -167,8 +171,8 @@ class _Owning:
 
 
 def _only_in_place(made: Each, k: int, arrays: list[Value]) -> list[Value]:
-    """Those of the arrays that an `each` reads only at the place where it puts the number of the
-    same point, as the result `k`, and whose elements are no other result."""
+    """The arrays that an `each` reads only at the place where it puts the number of the same point,
+    as its result `k`. Their elements must be no other result."""
     _, place = made.given[k]
     if made.ways[k] != "put" or place is None or not arrays:
         return []

@@ -1,5 +1,5 @@
-"""Whether what a region does depends on some of its values: on which path it goes, how often its
-loops run, which elements it reads and writes."""
+"""Whether the path of a region depends on some of its values: branches, the number of iterations of
+loops, the places of elements that it reads and writes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ..ir.types import I64
 
 
 def decides(block: Block, values: set[Value]) -> bool:
-    """Whether the path of a block, or a place in an array, may depend on some values. What the
-    regions that it calls do may."""
+    """Whether the path of a block, or a place in an array, may depend on some values. That of the
+    regions that it calls may."""
     found, size, instructions = set(values), -1, list(every(block))
     while len(found) > size:  # until nothing is added
         size = len(found)
@@ -49,13 +49,13 @@ def _decided(made: Instruction, found: set[Value]) -> bool:
     chooses = isinstance(made, Operation) and made.op is CHOOSE
     if chooses and made.operands[0] in found:
         return True
-    # An int may be a place or a number of iterations in what isn't seen here.
+    # An int may be a place or a number of iterations in code that isn't seen here.
     calls = isinstance(made, Call) and not found.isdisjoint(made.operands)
     return calls or any(value.type == I64 and value in found for value in made.results)
 
 
 def _follow(made: Instruction, found: set[Value]) -> None:
-    """Adds what follows from the values that are found."""
+    """Adds the values that depend on those in `found`."""
     found.update([name for value, name in passed_on(made) if value in found])
     if isinstance(made, While):
         pairs = zip(made.carried, made.condition.parameters, strict=True)

@@ -1,7 +1,8 @@
-"""Pullbacks of single instructions: from the cotangent of what one gives to those of what it reads.
+"""Pullbacks of single instructions: from the cotangents of the results to those of the operands.
 
-The pullback of an `each` is another one over the same points, which computes again what it needs of
-the first. What an element of an array is read for adds to the cotangent of the array in its place.
+The pullback of an `each` is an `each` over the same points, which computes again what it needs of
+the first one. The share of an element that a point reads is added to the cotangent of the array, at
+the place of the element.
 """
 
 from __future__ import annotations
@@ -36,26 +37,26 @@ from .structural import shares
 
 
 class Share(NamedTuple):
-    """What the points of an `each` add to the cotangent of an array, or of a number: by its place
-    in what the body of the pullback gives. `place` is that of the element."""
+    """The shares that the points of an `each` add to the cotangent of a value: of an array at a
+    place, or of a number."""
 
-    of: Value
+    value: Value
     cotangent: Derivative
     place: Value | None
 
 
 class Pullbacks(Differentiation):
-    """Adds pullbacks where the builder stands."""
+    """Adds pullbacks at the builder's place."""
 
-    def add(self, cotangents: Derivatives, value: Value, more: Derivative) -> None:
+    def add(self, cotangents: Derivatives, value: Value, share: Derivative) -> None:
         """Adds a share to the cotangent of a value."""
         if value not in self.varied:
             return
         old = cotangents.get(value)
         if old is not None:
-            total = self.sum(old.value, more.value)
-            more = Derivative(total, self.either(old.connected, more.connected))
-        cotangents[value] = more
+            total = self.sum(old.value, share.value)
+            share = Derivative(total, self.either(old.connected, share.connected))
+        cotangents[value] = share
 
     def operation(self, made: Operation | Cast, g: Derivative, cotangents: Derivatives) -> None:
         for k in differentiated(made) if isinstance(made, Operation) else range(1):
@@ -76,17 +77,17 @@ class Pullbacks(Differentiation):
             self.add(cotangents, operand, Derivative(part, g.connected))
 
     def element(self, made: Element, cotangents: Derivatives) -> None:
-        """Adds the cotangent of an element to that of its array, in its place."""
+        """Adds the cotangent of an element to that of its array, at its place."""
         g = cotangents.pop(made.result, None)
         if g is not None and made.array in self.varied:
             array, connected = self.of_array(made.array, cotangents)
-            more = self.if_connected(g, self.nothing())
+            number = self.if_connected(g, self.nothing())
             old = self.builder.element(array, made.place)
-            array = self.builder.put(array, made.place, self.builder.apply("add", [old, more]))
+            array = self.builder.put(array, made.place, self.builder.apply("add", [old, number]))
             cotangents[made.array] = Derivative(array, self.either(connected, g.connected))
 
     def put(self, made: Put, cotangents: Derivatives) -> None:
-        """The number takes the cotangent of its place, and the array what is left."""
+        """The number gets the cotangent at its place, the array the rest."""
         g = cotangents.pop(made.result, None)
         if g is not None:
             number = Derivative(self.builder.element(g.value, made.place), g.connected)
@@ -95,14 +96,14 @@ class Pullbacks(Differentiation):
             self.add(cotangents, made.array, Derivative(rest, g.connected))
 
     def chosen(self, condition: Value, holds: bool, g: Derivative) -> Derivative:
-        """The share of a side that is chosen if the condition holds, or if it doesn't."""
+        """The share of a side of a choice: `holds` says for which condition it is chosen."""
         sides = [self.builder.constant(holds), self.builder.constant(not holds)]
         connected = self.both(g.connected, self.builder.operation(WHERE, [condition, *sides]))
         share = Derivative(g.value, connected)
         return Derivative(self.if_connected(share, self.nothing()), connected)
 
     def filled(self, made: NewArray, cotangents: Derivatives) -> None:
-        """The one number of an array takes the sum of the cotangents."""
+        """The number of an array that is filled with it gets the sum of the cotangents."""
         g = cotangents.pop(made.result, None)
         if g is not None:
             kind = made.result.array_type.shape
@@ -116,7 +117,7 @@ class Pullbacks(Differentiation):
     def total(
         self, shape: Sequence[int], kind: Type, number: Callable[[Sequence[Value]], Value]
     ) -> Value:
-        """The sum of a number for each point: of many rows, of the sums of rows."""
+        """The sum of a number for each point. Points of several axes are added row by row first."""
         assert isinstance(kind, Scalar)
         builder, zero = self.builder, self.builder.zero(kind)
         if len(shape) == 1:
@@ -155,7 +156,7 @@ class Pullbacks(Differentiation):
             self.add(cotangents, made.right, Derivative(found, g.connected))
 
     def structural(self, made: Structural, cotangents: Derivatives) -> None:
-        """The shares of operands by the rule of the table."""
+        """The shares of operands, by the rule of the table."""
         given = [cotangents.pop(value, None) for value in made.results]
         active = [
             k for k, v in enumerate(made.operands) if v in self.varied and made.op.moves_with(k)
@@ -179,7 +180,8 @@ class Pullbacks(Differentiation):
     def where(
         self, condition: Value, found: Callable[[], Sequence[Value]], types: Sequence[Type]
     ) -> Sequence[Value]:
-        """What is computed where a condition holds; what stands for no derivative elsewhere."""
+        """The values `found` where a condition holds, and values that stand for no derivative
+        elsewhere."""
         with self.builder.inside(Block()) as then:
             then.results = tuple(found())
         with self.builder.inside(Block()) as otherwise:
@@ -195,12 +197,13 @@ class Pullbacks(Differentiation):
             if g is not None:
                 given[k] = g
                 self.first(made, k, g, cotangents)
-        waiting = self.shares(made, given, cotangents, None) if given else 0
-        for again in range(1, waiting):
-            self.shares(made, given, cotangents, again)
+        turns = self.shares(made, given, cotangents, None) if given else 0
+        for turn in range(1, turns):
+            self.shares(made, given, cotangents, turn)
 
     def first(self, made: Each, k: int, g: Derivative, cotangents: Derivatives) -> None:
-        """What an `each` changes takes the cotangent of the result, but for what is replaced."""
+        """The first value of a result gets the cotangent of the result, without the elements that
+        are replaced."""
         first, place = made.initial[k], made.given[k][1]
         if first not in self.varied:
             return
@@ -225,21 +228,21 @@ class Pullbacks(Differentiation):
         cotangents: Derivatives,
         turn: int | None,
     ) -> int:
-        """Adds the `each` of the shares. Of several elements of one array that a point reads, each
-        turn takes another one. Returns how many turns there are."""
+        """Adds the `each` of the shares. Where a point reads several elements of one array, each
+        turn adds the share of one. Returns the number of turns."""
         body = Block(tuple([Value(v.type) for v in made.body.parameters]))
         with self.builder.inside(body):
             found = self.inside(made, given, body)
         turns: dict[Value, list[Share]] = {}
         for each in found:
-            turns.setdefault(each.of, []).append(each)
+            turns.setdefault(each.value, []).append(each)
         chosen = [own[turn or 0] for own in turns.values() if len(own) > (turn or 0)]
         self.combined(made, body, chosen, cotangents)
         return max(map(len, turns.values()), default=0)
 
     def inside(self, made: Each, given: dict[int, Derivative], body: Block) -> list[Share]:
-        """The pullback of a point: the points' numbers are computed again, but for those that the
-        `each` has put in an array."""
+        """The pullback of a point. It computes the numbers of the point again, except those that
+        the `each` has put in an array."""
         builder = self.builder
         names = dict(zip(made.body.parameters, body.parameters, strict=True))
         again: list[Instruction] = [
@@ -276,14 +279,14 @@ class Pullbacks(Differentiation):
     def combined(
         self, made: Each, body: Block, shares: list[Share], cotangents: Derivatives
     ) -> None:
-        """Adds the `each` that combines shares, and adds what it gives to the cotangents."""
+        """Adds the `each` that combines shares, and adds its results to the cotangents."""
         builder = self.builder
         local = set(defined(body))
         places = {each.result: each for each in body.instructions if isinstance(each, Affine)}
         ways: list[tuple[str, Value]] = []
         ends: list[Value] = []
         flags: dict[int, int] = {}
-        rows: dict[int, tuple[int, ...]] = {}  # the shapes of what is added up once more
+        rows: dict[int, tuple[int, ...]] = {}  # the shapes of sums of rows, to be added up again
         with builder.inside(body):
             for n, (_, g, place) in enumerate(shares):
                 number = self.if_connected(g, self.nothing()) if g.connected in local else g.value
@@ -338,7 +341,7 @@ def _covers(
     shape: Sequence[int],
     kind: ArrayType,
 ) -> bool:
-    """Whether the points have each place of an array once."""
+    """Whether the points have each place of an array exactly once."""
     sizes = dict(zip(axes, shape, strict=True))
     if place in sizes:
         return len(sizes) == 1 and shape[0] == kind.size

@@ -1,8 +1,9 @@
-"""Recording: functions that a pullback computes of residuals alone become residuals themselves.
+"""Recording: functions that a pullback computes of residuals become residuals themselves.
 
-That is so where the iteration that pushes the residuals computes the same, or the sine of an angle
-whose cosine is asked for (or the other way round), since both together cost little more than one.
-Entries lose what nothing reads then. No number changes, only the place where it is computed.
+This pays where the iteration that pushes the residuals computes the same function, or where one
+needs the sine and the other the cosine of an angle, since both together cost little more than one.
+Entries lose the values that nothing reads then. No number changes, only the place where it is
+computed.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from .dead_code import without_dead_code
 from .entries import Entries, Pair, Unpaired
 from .sharing import key_of
 
-# Functions that cost little beside each other, of one number.
+# Pairs of functions that together cost little more than one of them.
 TOGETHER = {"sin": OPS["cos"], "cos": OPS["sin"]}
-# What the processor does in a few steps; a residual would cost as much.
+# Functions of a few instructions: a residual would cost as much.
 _QUICK = {
     "neg", "pos", "abs", "sign", "square", "sqrt", "floor", "ceil", "round", "trunc", "minimum",
     "maximum", "clip", "relu", "leaky_relu", "beside", "strict_mul", "one_minus_square",
@@ -38,7 +39,8 @@ _QUICK = {
 
 
 def record(region: Region) -> Region:
-    """The region with such functions among its residuals. It is not to be differentiated."""
+    """The region with such functions among its residuals. It must not be differentiated any
+    more."""
     if not any(isinstance(made, Pop) for made in every(region.block)):
         return region
     region = Region(region.name, copied(region.block, {}))
@@ -57,14 +59,14 @@ def record(region: Region) -> Region:
 
 
 class _Recorder:
-    """Records functions that a block computes of what it pops."""
+    """Records the functions that one pullback computes of the values that it pops."""
 
     def __init__(
         self, pair: Pair, origins: dict[Value, Value], constants: Mapping[Value, Constant]
     ) -> None:
-        """`origins` are the values of the block that pushes for some of the other one."""
+        """`origins` maps values of the block that pops to those of the block that pushes."""
         self.pair, self.origins, self.constants = pair, origins, constants
-        self.known: dict[object, Value] = {}  # what that block computes
+        self.known: dict[object, Value] = {}  # the results of the block that pushes, by key
         for made in pair.pushing.instructions[: pair.pushing.instructions.index(pair.push)]:
             key = self.key(made)
             if key is not None:
@@ -89,7 +91,7 @@ class _Recorder:
         block.instructions[start:] = kept
 
     def key(self, made: Instruction) -> object:
-        """What is the same for instructions that compute the same, in either block."""
+        """A key for an instruction: equal in both blocks for instructions that compute the same."""
         key = key_of(made)
         named = tuple(map(self.name, made.operands))
         return key and tuple([named if part == made.operands else part for part in key])
@@ -99,8 +101,8 @@ class _Recorder:
         return repr(constant.value) if constant else self.origins.get(value, value)
 
     def beside(self, made: Operation) -> Value | None:
-        """The result of an operation in the block that pushes, if that computes what the operation
-        comes cheap beside."""
+        """The result of an operation in the block that pushes, if the other function of the same
+        operand is computed there."""
         other = TOGETHER.get(made.op.name)
         if (
             other is None
@@ -116,7 +118,7 @@ class _Recorder:
 
 
 def is_function(made: Operation) -> bool:
-    """Whether an operation takes longer than to keep its result."""
+    """Whether an operation takes longer than keeping its result."""
     op = made.op
     plain = op.infix and op.name != "pow"
     return op.passes_floats and is_float(made.result.type) and not plain and op.name not in _QUICK
@@ -133,7 +135,7 @@ def _read(block: Block) -> set[Value]:
 
 
 def _leave_out(pair: Pair, read: set[Value]) -> None:
-    """Leaves out of an entry what nothing reads."""
+    """Removes the values from an entry that nothing reads."""
     places = [k for k, value in enumerate(pair.pop.entry) if value in read]
     if places:
         pair.pop.entry = tuple([pair.pop.entry[k] for k in places])

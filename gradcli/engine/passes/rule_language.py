@@ -1,5 +1,5 @@
-"""The language of derivative rules in IR: what a rule of a structural entry calls becomes
-instructions, so that it can be differentiated again like any others."""
+"""The language of derivative rules in IR: the calls in a rule of a structural entry become
+instructions, which can be differentiated again like any others."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ..ir.scalars import on_scalars
 from ..ir.structural import Applied, completed, operands_of
 from ..ir.types import ArrayType, Scalar, dimensions, dtype_of, element_of, is_float
 
-MOST_KNOWN = 256  # elements of an array that a rule makes
-# What moves elements of its operand alone, and what gives a real number as it is.
+MOST_KNOWN = 256  # elements of an array that a rule makes itself
+# Ops that only move elements of their operand, and ops that don't change a real number.
 _MOVES = frozenset(
     ("getitem", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze",
      "flip", "broadcast_to", "tril", "triu", "diag")
@@ -32,8 +32,8 @@ MUL = OPS["mul"]
 
 
 class Held(ArrayValue):
-    """A number or an array of the region. `transposed` is the matrix that this one is,
-    transposed."""
+    """A number or an array of the region. `transposed` is the matrix of which this one is the
+    transpose."""
 
     __slots__ = ("transposed",)
 
@@ -51,7 +51,7 @@ class Held(ArrayValue):
 
 
 class Language(RuleLanguage):
-    """Adds what rules call where a builder stands. Raises Refused."""
+    """Adds instructions for the calls of rules. Raises Refused."""
 
     __slots__ = ("builder", "span")
 
@@ -82,7 +82,7 @@ class Language(RuleLanguage):
         return held[0] if len(held) == 1 else held
 
     def value(self, given: Any) -> Value:
-        """A value of the region, from what a rule has."""
+        """The value of the region for a value that a rule has."""
         if isinstance(given, Held):
             found: Value = given.v
             return found
@@ -103,7 +103,7 @@ class Language(RuleLanguage):
     # ---- elementwise ops -------------------------------------------------------------------------
 
     def elementwise(self, op: Op, values: Sequence[Value]) -> Value:
-        """An elementwise op on arrays, which are broadcast, and on numbers."""
+        """An elementwise op on arrays and numbers, which are broadcast."""
         shapes = [v.type.shape for v in values if isinstance(v.type, ArrayType)]
         if not shapes:
             return self.builder.operation(op, values, self.span)
@@ -131,7 +131,7 @@ class Language(RuleLanguage):
         )
 
     def filled(self, kind: ArrayType, at: Callable[[Sequence[Value]], Value]) -> Value:
-        """A new array, from what gives the element at indices."""
+        """A new array; `at` gives the element at indices."""
         builder = self.builder
 
         def body(indices: Sequence[Value]) -> list[Value]:
@@ -140,7 +140,7 @@ class Language(RuleLanguage):
         return builder.each(kind.shape, [("put", builder.room(kind))], body)[0]
 
     def element(self, value: Value, indices: Sequence[Value]) -> Value:
-        """The element of a value that is broadcast to a shape with these indices."""
+        """The element at indices of a shape to which a value is broadcast."""
         kind = value.type
         if not isinstance(kind, ArrayType):
             return value
@@ -152,7 +152,7 @@ class Language(RuleLanguage):
     # ---- moves -----------------------------------------------------------------------------------
 
     def moved(self, op: Op, given: Held, options: dict[str, Any]) -> Held:
-        """What an op gives of the places of elements, as the elements there. Raises Scattered."""
+        """The result of an op that only moves elements. Raises Scattered."""
         kind, chosen = given.v.array_type, completed(op, options)
         places = CPU.xp.arange(1, kind.size + 1).reshape(kind.shape)
         found = CPU.xp.asarray(Applied(op, chosen, (kind,)).function()(places))
@@ -169,7 +169,7 @@ class Language(RuleLanguage):
         return Held(array, self, given.v if is_transposed else None)
 
     def part(self, source: Value, part: Part, into: Value) -> Value:
-        """An array with a part of another one."""
+        """An array with a part of another one in it."""
         builder, kind = self.builder, into.array_type
         start = sum(map(mul, part.start, kind.strides))
 
@@ -209,7 +209,7 @@ class Language(RuleLanguage):
 
 
 def _entry(m: Language, held: Held, indices: list[Value]) -> Value:
-    """The entry of a matrix, read where the matrix that it transposes has it."""
+    """The entry of a matrix, read from the matrix that it is the transpose of, if there is one."""
     if held.transposed is None:
         return m.element(held.v, indices)
     return m.element(held.transposed, indices[::-1])

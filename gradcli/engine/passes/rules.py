@@ -14,11 +14,11 @@ from ..ir.scalars import WHERE
 
 
 class NoRule(Exception):  # noqa: N818 - an answer, not an error
-    """A derivative that can't be written in IR, and why."""
+    """Why a derivative can't be written in IR."""
 
 
 def share(builder: Builder, made: Operation, k: int, g: Value) -> Value:
-    """The share of an operand, by its position, in the cotangent `g` of an operation's result."""
+    """The share of the `k`th operand in the cotangent `g` of an operation's result."""
     if made.op is WHERE:
         nothing = builder.constant(0.0)
         sides = [g, nothing] if k == 1 else [nothing, g]
@@ -29,7 +29,7 @@ def share(builder: Builder, made: Operation, k: int, g: Value) -> Value:
 
 
 def tangent(builder: Builder, made: Operation, tangents: dict[int, Value]) -> Value:
-    """The tangent of an operation's result, from those of operands by their positions."""
+    """The tangent of an operation's result, from the tangents of operands by their positions."""
     if made.op is WHERE:
         sides = [tangents.get(k) or builder.constant(0.0) for k in (1, 2)]
         return builder.operation(WHERE, [made.operands[0], *sides])
@@ -43,8 +43,8 @@ def tangent(builder: Builder, made: Operation, tangents: dict[int, Value]) -> Va
 def _composed(
     builder: Builder, op: Op, reads: Sequence[int | str], made: Operation, given: list[Value]
 ) -> Value:
-    """A derivative of an operation as one operation, of other derivatives and of what the rule
-    reads: as in the interpreter, it is connected with all of these."""
+    """A derivative of an operation, as one operation on other derivatives and on the values that
+    its rule reads. As in the interpreter, it is connected with all of these."""
     formula = forward_formula(op)
     if formula.kind == "operand":
         return given[int(formula.value)]
@@ -53,7 +53,7 @@ def _composed(
 
 
 def _nothing_of(builder: Builder, g: Value) -> Value:
-    """A zero, never a negative one, that is connected with what a derivative is made of."""
+    """The zero 0.0, never -0.0, connected with the same values as a derivative."""
     zero = builder.constant(0.0)
     return builder.apply("add", [builder.apply("strict_mul", [g, zero]), zero])
 

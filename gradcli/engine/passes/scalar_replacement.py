@@ -1,7 +1,7 @@
-"""Scalar replacement: an array of few elements becomes its elements, which need no memory.
+"""Scalar replacement: an array of few elements becomes scalars, which need no memory.
 
-Parameters and results that are such arrays become one for each element, in order. A place that
-isn't known before the region runs chooses among the elements.
+A parameter or result that is such an array becomes one for each element, in order. Where a place
+isn't known before the region runs, choices pick the element.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST = 16  # elements
 
 
 def is_few(kind: Type) -> bool:
-    """Whether what is of a type becomes scalars."""
+    """Whether values of a type are arrays of few elements."""
     return isinstance(kind, ArrayType) and kind.size <= MOST
 
 
@@ -48,7 +48,7 @@ class _Replacing:
     """Rebuilds instructions.
 
     items   the elements of arrays
-    names   what scalars are now
+    names   the new values of scalars
     places  the constants
     """
 
@@ -133,8 +133,8 @@ class _Replacing:
         return self.builder.operation(WHERE, [is_there, there, elsewhere])
 
     def whole(self, made: Call | Each | Product | Structural) -> None:
-        """What takes and gives arrays: a call, since other regions call the same one, and what
-        works on the memory of arrays."""
+        """An instruction that takes and gives arrays in memory: a call, since other regions call
+        the same region, and ops on whole arrays."""
         build, operands = self.builder, list[Value]()
         inner = [self.block(block) for block in blocks_of(made)]
         for operand in made.operands:

@@ -1,4 +1,4 @@
-"""Hoisting out of rows: what all rows of a region share is computed once, before them."""
+"""Hoisting out of rows: what all rows of a region share is computed once, before the rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from .dead_code import without_dead_code
 class Apart(NamedTuple):
     """A region for many rows in two parts.
 
-    before  takes some of the parameters that all rows share, and gives what else they share
+    before  takes some of the parameters that all rows share, and gives the values that they share
+            besides
     takes   the positions of these parameters
-    of_row  takes all parameters, and then what `before` gives
+    of_row  takes all parameters, and then the results of `before`
     """
 
     before: Region
@@ -34,13 +35,13 @@ class Apart(NamedTuple):
 
 
 def apart(region: Region, by_row: Sequence[bool]) -> Apart:
-    """The parts of a region. `by_row` says which of its parameters differ between rows."""
+    """The two parts of a region. `by_row` says which of its parameters differ between rows."""
     block = copied(region.block, {})
     places = [k for k, varies in enumerate(by_row) if not varies]
     given = tuple([block.parameters[k] for k in places])
     shared = set(given)
     before: list[Instruction] = []
-    again: list[Instruction] = []  # what a row makes itself
+    again: list[Instruction] = []  # by each row, too
     of_row: list[Instruction] = []
     for made in block.instructions:
         if not shared.issuperset(_read(made)) or _has_stack(made):
@@ -67,5 +68,5 @@ def _read(made: Instruction) -> dict[Value, None]:
 
 
 def _has_stack(made: Instruction) -> bool:
-    """Whether an instruction takes or gives a stack, which a row changes."""
+    """Whether an instruction takes or gives a stack, which each row changes."""
     return any(value.type == STACK for value in (*made.operands, *made.results))

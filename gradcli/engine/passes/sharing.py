@@ -1,4 +1,4 @@
-"""What straight code computes twice is computed once."""
+"""Common subexpressions: what straight code computes twice is computed once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .copying import rebuilt, renamed
 
 
 def share(body: Block) -> None:
-    """Computes once what a body computes twice."""
+    """Lets a body compute nothing twice."""
     known: dict[object, Value] = {}
     names: dict[Value, Value] = {}
     kept: list[Instruction] = []
@@ -38,7 +38,7 @@ def share(body: Block) -> None:
 
 
 def key_of(made: Instruction) -> tuple[object, ...] | None:
-    """What is the same for instructions that give the same; None for those that do more."""
+    """A key for an instruction: equal for equal results. None for instructions without one."""
     if isinstance(made, Operation):
         return (made.op, made.operands)
     if isinstance(made, Constant):
@@ -51,8 +51,8 @@ def key_of(made: Instruction) -> tuple[object, ...] | None:
 
 
 def arrays_key(made: Instruction, start: Callable[[Value], object]) -> object:
-    """What is the same for each `each` or product that computes the same arrays; None for other
-    instructions. `start` gives that for the values that an `each` begins with."""
+    """A key for an `each` or a product: equal for those that compute equal arrays. None for other
+    instructions. `start` gives a key for a first value of an `each`."""
     if isinstance(made, Product):
         return ("product", made.operands, made.sizes, made.transposed)
     if not isinstance(made, Each):

@@ -1,5 +1,5 @@
-"""Derivatives of what a block has computed so far: reverse mode on some of its instructions, which
-stay where they are."""
+"""The derivative of a stretch of code: reverse mode on some instructions of a block that is still
+being built. They stay where they are."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from .vjp import Pullback
 class Stretch(NamedTuple):
     """A pullback of instructions.
 
-    before       goes before them: stacks, and the start of counts
-    after        the pullback itself, for any place after them that runs once for each time that
-                 they run
-    cotangents   those of the sources, where there are any
+    before      to be inserted before the instructions: stacks, and the start of counts
+    after       the pullback, to be inserted after them, where it runs as often as they do
+    cotangents  of those sources that have one
     """
 
     before: list[Instruction]
@@ -35,9 +34,9 @@ def pull_back(
     sources: Iterable[Value],
     regions: Regions,
 ) -> Stretch:
-    """The pullback of instructions, from values with their cotangents to `sources`, which nothing
-    led to, though some of the instructions may define them. Loops among the instructions are
-    changed: they push what the pullback needs.
+    """The pullback of instructions: from `seeds`, values with their cotangents, to `sources`. A
+    source counts as an input, even if one of the instructions defines it. Loops among the
+    instructions are changed: they push what the pullback needs.
 
     Raises NoRule.
     """
@@ -60,12 +59,13 @@ def pull_back(
 def _leading_to(
     values: Iterable[Value], instructions: Sequence[Instruction], moving: set[Value]
 ) -> list[Instruction]:
-    """The instructions that what is `moving` takes to some values, and those that take from a stack
-    what they put there, as earlier pullbacks do. Without the others, whose loops would be pulled
-    back, too, gradients in each iteration of an unrolled loop pull back no earlier ones."""
+    """The instructions on a path from `moving` values to `values`, and those that pop from a stack
+    what these pushed, as earlier pullbacks do. Others are left out, since the pullback of their
+    loops would run for nothing: a gradient in an iteration of an unrolled loop pulls back no
+    earlier gradients."""
     uses = [used([Block((), [made])]) for made in instructions]
     needed, stacks, found, size = set(values), set[Value](), set[int](), -1
-    while len(found) > size:  # until nothing is added
+    while len(found) > size:  # up to a fixed point
         size = len(found)
         for k in reversed(range(len(instructions))):
             given = moving.intersection(instructions[k].results)

@@ -18,15 +18,15 @@ from .rules import NoRule
 def shares(
     builder: Builder, made: Structural, g: Sequence[Value | None], active: Sequence[int]
 ) -> list[Value]:
-    """The shares of operands, by their positions, in the cotangents of the results; None for a
-    result without one. Raises NoRule."""
+    """The shares of the operands at the positions `active`, from the cotangents of the results,
+    which may be None. Raises NoRule."""
     rule = _Rule(builder, made)
     given = [None if each is None else rule.held(each) for each in g]
     return [rule.share(given if len(given) > 1 else given[0], k) for k in active]
 
 
 def tangents(builder: Builder, made: Structural, t: Sequence[Value | None]) -> list[Value]:
-    """The tangents of the results that are floats, from those of the operands. Raises NoRule."""
+    """The tangents of the float results, from those of the operands. Raises NoRule."""
     rule = _Rule(builder, made)
     return rule.along([None if each is None else rule.held(each) for each in t])
 
@@ -74,7 +74,7 @@ class _Rule:
             raise NoRule(f"the derivative of `{op.name}`: {reason}") from None
 
     def fitted(self, found: Any, like: Type, change: str) -> Value:
-        """A derivative in the shape of what it is one of, and in floats."""
+        """A derivative in the shape and type of the value that it belongs to."""
         value = self.m.value(found)
         if isinstance(value.type, ArrayType) or isinstance(like, ArrayType):
             shape = like.shape if isinstance(like, ArrayType) else ()

@@ -1,8 +1,8 @@
 """Reverse mode: a region that computes the results of another one, and then its pullback.
 
-The pullback of a call is a call, too. The region that is called is divided for that: its forward
-part keeps what its pullback needs on the stack, and its pullback takes that from there. So no call
-is computed again, however deep calls are inside each other.
+The pullback of a call is a call, too. For that, the region that is called is divided: its forward
+part pushes what the pullback needs on the stack, and its pullback pops that. So no call is computed
+again, however deep calls are inside each other.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ def vjp(
     of: Sequence[int] | None = None,
     sums: Sequence[int] = (),
 ) -> Region:
-    """A region of the same parameters and a cotangent for each float result, or of those at the
-    positions `of`. It gives the results; then, for each parameter of `wrt`, its cotangent and
-    whether it is connected with a result. It may call one of the `regions`, to which those that it
-    calls are added. Of the given cotangents at the positions `unsure`, further parameters say
-    whether they are connected. Of some of `wrt`, by their positions in it, the cotangents so far
-    are given, too, after the others: to these `sums` more is added.
+    """A region that takes the parameters of another one and a cotangent for each float result, or
+    for those at the positions `of`. It gives the results; then, for each parameter of `wrt`, its
+    cotangent and whether it is connected with a result. The region may call one of `regions`; the
+    derivatives of these are added to them.
+
+    unsure  positions of cotangents for which further parameters say whether they are connected
+    sums    positions in `wrt` of parameters whose cotangents so far are given, too, after the
+            others; the cotangents found here are added to these
 
     Raises NoRule.
     """
@@ -67,9 +69,9 @@ def pullback_of(
     unsure: Sequence[int] = (),
     sums: Sequence[int] = (),
 ) -> Region:
-    """The region of the cotangents of parameters, and whether each is connected, from those of some
-    results, by their positions. It computes what it needs of the region again. `unsure` and `sums`
-    as for `vjp`.
+    """The pullback of a region: it takes the parameters, and cotangents of the results at the
+    positions `of`. It gives, for each parameter of `wrt`, its cotangent and whether it is
+    connected. It computes again what it needs of the region. `unsure` and `sums` are as for `vjp`.
 
     Raises NoRule.
     """
@@ -87,11 +89,13 @@ def divided(
     regions: Regions,
     unsure: Sequence[int] = (),
 ) -> tuple[Region, Region]:
-    """A region as two. The one also takes a stack, and gives it with what the other needs of it on
-    top. That one takes the stack; cotangents of some results, by their positions; for those that
-    are `unsure`, by their positions among these, whether they are connected; and, of the parameters
-    of `wrt` that are arrays, the cotangents so far. It gives the stack as it was, and for each
-    parameter of `wrt` its cotangent and whether it is connected.
+    """A region in two: the forward part, and the pullback.
+
+    The forward part also takes a stack, and gives the stack with the residuals on top. The pullback
+    takes this stack; then cotangents of the results at the positions `of`; for those at the
+    positions `unsure` among them whether they are connected; and the cotangents so far of the
+    parameters of `wrt` that are arrays. It gives the stack as it was, and for each parameter of
+    `wrt` its cotangent and whether it is connected.
 
     Raises NoRule.
     """
@@ -125,8 +129,8 @@ class Pullback(BlockPullback):
     """The pullback of a block with calls."""
 
     def call(self, made: Call, cotangents: Derivatives) -> None:
-        """A call becomes one of a forward part, and its pullback one of the other part. The
-        cotangents of arrays are handed over, and given back with what the call adds to them."""
+        """A call becomes a call of a forward part, and its pullback a call of the other part. The
+        cotangents of arrays are passed to that, and come back with the shares of the call added."""
         if not self.is_active(made):
             return
         rule = self.regions.rule_of(made.region)
@@ -184,8 +188,8 @@ class Pullback(BlockPullback):
                 self.add(cotangents, operand, Derivative(share.value, connected))
 
     def again(self, made: Call, cotangents: Derivatives) -> None:
-        """The pullback of a call that computes it again. All cotangents are handed over, so that
-        each sum has the order that it has without a call."""
+        """The pullback of a call that computes the call again. All cotangents are passed to it, so
+        that each sum has the order that it has without a call."""
         places = [k for k, v in enumerate(made.results) if v in cotangents]
         active = [k for k, v in enumerate(made.operands) if places and v in self.varied]
         if not active:
@@ -211,7 +215,8 @@ class Pullback(BlockPullback):
         return cotangents.pop(result, None) or Derivative(self.none_of(STACK))
 
     def handed_over(self, operand: Value, cotangents: Derivatives) -> Derivative | None:
-        """The cotangent of an array so far, which a call adds to; None for what is no array."""
+        """The cotangent so far of an array, to which a call adds; None for a value that is no
+        array."""
         if not isinstance(operand.type, ArrayType):
             return None
         found = self.of_array(operand, cotangents)

@@ -1,8 +1,8 @@
-"""Arrays of few elements in IR: one scalar an element.
+"""Arrays of few elements in IR: one scalar for each element.
 
-Arithmetic and sums have the bits of NumPy, which the interpreter calls. Other functions are those
-of numbers, and products of arrays are added one after another: both may differ from the
-interpreter's in the last place, as NumPy's differ between processors.
+Arithmetic and sums have the bits of NumPy. Other functions are those of numbers, and products of
+arrays are added one after another; both may differ from the interpreter's in the last place, as
+NumPy's differ between processors.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .names import NotCompiled
 from .scalars import Scalars
 
 BESIDE, SQUARE = OPS["beside"], OPS["square"]
-FEW = 16  # elements that are scalars wherever a name holds the array
-MAX_ELEMENTS = 64  # that are scalars where an operation takes each by itself
+FEW = 16  # elements of an array that is scalars while a name holds it
+MAX_ELEMENTS = 64  # of an array that is scalars while an operation computes it
 
 
 def state_kind(shape: tuple[int, ...], kind: Scalar) -> Kind:
-    """The kind of the state of a variable that is an array of few elements or many."""
+    """The kind of the state of a variable that is an array."""
     if is_many(shape):
         return StoredOf(ArrayType(kind, shape), variable=True)
     return ArrayOf(shape, kind, variable=True)
 
 
 def is_many(shape: tuple[int, ...]) -> bool:
-    """Whether an array that a name holds is one value."""
+    """Whether an array that a name holds is stored as one value."""
     return prod(shape) > FEW
 
 
@@ -47,8 +47,8 @@ class Arrays(Scalars):
         return self.tied(found) if type(held) is tuple else found
 
     def tied(self, array: Array) -> Array:
-        """An array of which all elements depend on what any depends on, as the interpreter has
-        it."""
+        """An array with each element connected with all that any of the elements depends on, as in
+        the interpreter."""
         if not is_float(array.type):
             return array
         moving = [item for item in dict.fromkeys(array.items) if item not in self.builder.known]
@@ -61,7 +61,7 @@ class Arrays(Scalars):
         return Array(array.shape, tuple(items), array.type, array.variable)
 
     def beside(self, item: Value, other: Value) -> Value:
-        """An element of an array with another one."""
+        """The same element, also connected with another value."""
         if item is other or not is_float(item.type) or other in self.builder.known:
             return item
         return self.builder.operation(BESIDE, [item, other])
@@ -79,7 +79,7 @@ class Arrays(Scalars):
         return self.array((len(rows), *shapes.pop()), items, span)
 
     def array(self, shape: tuple[int, ...], items: Sequence[Any], span: Span) -> Array:
-        """An array of these elements, which become of one type."""
+        """An array of these elements, which are converted to one type."""
         if len(items) > MAX_ELEMENTS:
             raise NotCompiled(f"an array of more than {MAX_ELEMENTS} elements", span)
         types = {item.real.type if isinstance(item, Mixed) else item.type for item in items}
@@ -109,8 +109,8 @@ class Arrays(Scalars):
         return self.array(shape, items, span)
 
     def promoted(self, op: Op, parts: Sequence[Any], span: Span) -> list[Any]:
-        """Operands of which some are arrays, as NumPy promotes them: float32 to float64 beside an
-        array of float64 or of ints, and a number in float64 to float32 beside arrays of float32."""
+        """Operands, some of them arrays, promoted as in NumPy: float32 to float64 beside an array
+        of float64 or of ints, and a number in float64 to float32 beside arrays of float32."""
         first = 1 if op in CHOICES else 0
         types = {getattr(part, "type", None) for part in parts[first:]}
         if F32 not in types:
@@ -134,20 +134,20 @@ class Arrays(Scalars):
         return Array(held.shape, tuple([self.as_type(v, kind, span) for v in held.items]), kind)
 
     def joined_type(self, kinds: Collection[Scalar], span: Span) -> Scalar:
-        """The type of arrays that are joined."""
+        """The type of the array that arrays of these types are joined to."""
         if F32 in kinds and I64 in kinds:
             self.verify_wide(span)
             return F64
         return widest(kinds)
 
     def verify_wide(self, span: Span) -> None:
-        """Refuses float32 beside an array of ints, of which NumPy makes float64, where there is
-        none."""
+        """Raises NotCompiled for float32 beside an array of ints in a run without float64, which
+        NumPy would promote it to."""
         if self.builder.real != F64:
             raise NotCompiled("float32 beside an array of ints is not compiled", span)
 
     def as_square(self, op: Op, operands: Sequence[Any]) -> tuple[Op, Sequence[Any]]:
-        """An op on arrays: a square as a product, as NumPy computes it."""
+        """An op on arrays, with a square replaced by a product, as NumPy computes it."""
         is_square = op.name == "pow" and self.builder.known.get(operands[1]) == 2
         return (SQUARE, operands[:1]) if is_square else (op, operands)
 
@@ -162,7 +162,7 @@ class Arrays(Scalars):
         return self.added([first, self.pairwise(items, span)], span) if items else first
 
     def pairwise(self, items: Sequence[Value], span: Span) -> Value:
-        """The sum of up to 128 elements: eight sums, and then what is left over."""
+        """The sum of up to 128 elements: eight sums, and then the remaining elements."""
         if len(items) < 8:
             return self.added(items, span)
         whole = len(items) // 8 * 8

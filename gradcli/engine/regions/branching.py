@@ -1,4 +1,5 @@
-"""Branches: what is held where two paths meet."""
+"""The state of lowering, and branches: how the values that names hold are merged where two paths
+meet."""
 
 from __future__ import annotations
 
@@ -16,16 +17,17 @@ from .flow import assigned
 from .kinds import Maybe, Record, as_kind, flat, joined, kind_of, rebuilt
 from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Unknown, Unresolved, Variable
 
-MAX_SIZE = 5_000  # of a region: what it makes of a statement or an element counts each time
+MAX_SIZE = 5_000  # of a region: each lowering of a statement or an element counts
 DIFFER = "what the paths hold that meet here is of different kinds"
 
 
 class Scope(Entity):
-    """Code that runs once: a region, or an iteration of a loop, so far.
+    """Code whose instructions run once in order: a region, or an iteration of a loop, as far as it
+    is lowered.
 
     path     its block, and those of the branches that lowering is in, each inside the one before
-    began    what the states of variables were at its start
-    carried  what earlier iterations have computed
+    began    the states of variables at its start
+    carried  values that earlier iterations have computed
     """
 
     path: list[Block]
@@ -38,27 +40,27 @@ class Scope(Entity):
 
 
 class Branching:
-    """The state of lowering: where instructions are added, and what names hold."""
+    """The state of lowering: the block to which instructions are added, and what names hold."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         self.builder, self.names = builder, Names()
         self.frame = self.names.new_frame()
         self.liveness = liveness  # of the names of the frame
         self.size = 0
-        # The ints that loops count, which may be lowered iteration by iteration: these loops.
+        # For the ints that loops count, the loops to lower iteration by iteration to know them.
         self.counters: dict[Value, frozenset[int]] = {}
-        self.naturals: set[Value] = set()  # ints that loops count, none of which is negative
+        self.naturals: set[Value] = set()  # ints that loops count and that are never negative
         self.draws = Name(self.frame, DRAWS)
         self.states: list[Name] = []  # of the variables
         self.given_variables: list[Variable] = []  # those that the region was entered with
-        self.updated: set[Name] = set()  # those of them that change
-        self.copied: set[Name] = set()  # those that a name has where it is not always a variable
+        self.updated: set[Name] = set()  # their states that change
+        self.copied: set[Name] = set()  # the states that `copy` has put in place of variables
         self.scopes = [Scope([builder.block], {}, ())]  # each inside the one before
 
     # ---- variables -------------------------------------------------------------------------------
 
     def variable(self, state: Any, trainable: bool) -> Variable:
-        """A new variable, in a state that all code there is may read."""
+        """A new variable. Its state counts as known since the start of all scopes."""
         made = Variable(self.names.hidden(state), trainable)
         self.states.append(made.state)
         for scope in self.scopes:
@@ -66,7 +68,7 @@ class Branching:
         return made
 
     def value(self, held: Any) -> Any:
-        """What is held; of a variable, its state."""
+        """What is held, with a variable replaced by its state."""
         if not isinstance(held, Variable):
             return held
         state = self.names.held.get(held.state, ABSENT)
@@ -75,22 +77,21 @@ class Branching:
         return self.known(state)
 
     def state_now(self) -> dict[Name, Any]:
-        """What the states of all variables are now."""
+        """The current states of all variables."""
         return dict(zip(self.states, self.names.of(self.states), strict=True))
 
     @property
     def unassigned(self) -> list[Name]:
-        """The names that may change without being assigned: those of states, and of the number of
-        draws."""
+        """The names that change without an assignment: of states, and of the number of draws."""
         return [*self.states, *[self.draws] * (self.draws in self.names.held)]
 
     def values_in(self, names: Sequence[Name]) -> list[Value]:
-        """The values that what some names hold is made of."""
-        return [value for held in self.names.of(names) for value in flat(held)]
+        """The IR values in what some names hold."""
+        return list(flat(*self.names.of(names)))
 
     def copy(self, held: Any, names: Mapping[Name, Any], span: Span | None) -> Any:
-        """What is held, with the state of a variable in its place, where other paths hold something
-        else: which is the same as long as the state never changes."""
+        """What is held, with a variable replaced by its state. That is needed where another path
+        holds something else, and right only as long as the state never changes, which is noted."""
         if type(held) is tuple:
             return tuple([self.copy(item, names, span) for item in held])
         if not isinstance(held, Variable):
@@ -101,7 +102,7 @@ class Branching:
         return names.get(held.state, ABSENT)
 
     def values(self, held: Any) -> Any:
-        """What is held, with states in place of all variables in it."""
+        """What is held, with all variables in it replaced by their states."""
         if not self.states:
             return held
         if type(held) is tuple:
@@ -112,7 +113,7 @@ class Branching:
 
     @contextmanager
     def scope(self, block: Block, carried: Sequence[Value]) -> Iterator[Block]:
-        """Adds to a block that runs once for each iteration."""
+        """Adds to a block that runs once for each iteration of a loop."""
         self.scopes.append(Scope([block], self.state_now(), carried))
         try:
             with self.builder.inside(block):
@@ -122,7 +123,7 @@ class Branching:
 
     @contextmanager
     def side(self) -> Iterator[Block]:
-        """Adds to a new block, which is one side of a branch."""
+        """Adds to a new block, one side of a branch."""
         path = self.scopes[-1].path
         with self.builder.inside(Block()) as block:
             path.append(block)
@@ -132,15 +133,16 @@ class Branching:
                 path.pop()
 
     def counting(self, value: Value) -> frozenset[int]:
-        """The loops, by identity, that would have to be lowered iteration by iteration so that an
-        int is known."""
+        """The loops, by identity, that would have to be lowered iteration by iteration to make an
+        int known."""
         found = [self.counters.get(source, frozenset()) for source in self.builder.sources(value)]
         return frozenset().union(*found)
 
     # ---- names -----------------------------------------------------------------------------------
 
     def count(self, span: Span | None, size: int = 1) -> None:
-        """Counts a statement, an iteration, or an operation on so many elements."""
+        """Counts a statement, an iteration, or an operation on `size` elements towards the size of
+        the region."""
         self.size += size
         if self.size > MAX_SIZE:
             raise NotCompiled("this makes the region too large", span)
@@ -155,25 +157,25 @@ class Branching:
         return self.known(found)
 
     def known(self, held: Any) -> Any:
-        """What is held, if it is known."""
+        """What is held. Raises NotCompiled if it is unknown."""
         if isinstance(held, Unknown):
             raise NotCompiled(held.reason, held.span)
         return held
 
     def surely(self, held: Any) -> Any:
-        """What is held, after a check that there is something."""
+        """What is held. A value that may be missing is checked."""
         if not isinstance(held, Maybe):
             return held
         self.builder.add(Check(held.there))
         return held.held
 
     def surviving(self, node: Any, alive: frozenset[int]) -> list[Name]:
-        """The names that a statement assigns and that are read later."""
+        """The names that a statement assigns and later code reads."""
         slots = {s.index: None for s in assigned([node]) if s.cell or s.index in alive}
         return [Name(self.frame, slot) for slot in slots]
 
     def forget_others(self, node: Any, kept: Sequence[Name]) -> None:
-        """Forgets the names that a statement assigns and that nothing reads later."""
+        """Forgets the names that a statement assigns, except those to keep."""
         for slot in assigned([node]):
             if (name := Name(self.frame, slot.index)) not in kept:
                 self.names.held.pop(name, None)
@@ -186,7 +188,8 @@ class Branching:
         span: Span,
         merged: Sequence[Name] = (),
     ) -> Any:
-        """A branch: what the side that is taken gives, and what it leaves in the `merged` names."""
+        """A branch. Returns what the side that runs returns; the `merged` names hold what that side
+        leaves in them."""
         if condition in self.builder.known:
             return (then if self.builder.known[condition] else otherwise)()
         merged = [*merged, *[name for name in self.unassigned if name not in merged]]
@@ -206,7 +209,7 @@ class Branching:
         return self.known(given)
 
     def both(self, first: Value, second: Callable[[], Value], span: Span) -> Value:
-        """Whether both conditions hold; the second is asked only where the first does."""
+        """Whether both conditions hold. The second is computed only where the first holds."""
         no = self.builder.constant
         found: Value = self.either(first, second, lambda: no(False), span)
         return found
@@ -214,8 +217,8 @@ class Branching:
     def meet(
         self, condition: Value, sides: list[tuple[Block, Any, dict[Name, Any]]], differ: Unknown
     ) -> Any:
-        """Ends the two blocks of a branch with what each holds, and gives what is held after it.
-        Scalars that both sides have from before aren't results of it."""
+        """Ends the two sides of a branch and returns what is held after it. A scalar from before
+        the branch that both sides hold isn't a result of it."""
         (first, a, names), (second, b, others) = sides
         if self.states:
             differs = [kind_of(x) != kind_of(y) for x, y in zip(a, b, strict=True)]

@@ -1,5 +1,5 @@
-"""Calls of builtins in IR: operations on numbers and small arrays, those that have a meaning of
-their own, and on whole arrays the interpreter's own code."""
+"""Calls of builtins in IR. Ops on numbers and small arrays are instructions, and so are builtins
+with a meaning of their own; other builtins on whole arrays run the interpreter's code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Builtins(Creation):
     def apply(
         self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
     ) -> Any:
-        """A builtin, applied to what is held, with options of which some may be missing."""
+        """The result of a builtin, from what its operands hold. Options may be missing."""
         read = self.value if op.name in _OF_LISTS else self.values
         operands = [
             held if op.name == "append" and k else read(held) for k, held in enumerate(operands)
@@ -55,7 +55,7 @@ class Builtins(Creation):
         if op.compute is None or on_scalars(op):
             return self.in_own_way(op, operands, chosen, span)
         if op.name not in _OWN and op.name not in MOVES:
-            return self.of_whole(op, operands, chosen, span)
+            return self.by_interpreter(op, operands, chosen, span)
         try:
             with self.builder.undoing(NotCompiled):
                 return self.in_own_way(op, operands, chosen, span)
@@ -63,7 +63,7 @@ class Builtins(Creation):
             raise
         except NotCompiled:
             with suppress(NotCompiled), self.builder.undoing(NotCompiled):
-                return self.of_whole(op, operands, chosen, span)
+                return self.by_interpreter(op, operands, chosen, span)
             raise
 
     def in_own_way(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
@@ -108,11 +108,12 @@ class Builtins(Creation):
         return self.apply(op, operands, span, chosen)
 
     def default(self, value: Any) -> Any:
-        """What an operand is that isn't given."""
+        """What an operand holds by default."""
         return self.builder.constant(value) if type(value) in (float, int, bool) else value
 
     def same_word(self, op: Op, a: Any, b: Any, span: Span) -> Value:
-        """Whether a string that one of the operands is, is the other one, or differs from it."""
+        """Whether two strings, at least one of them a `Word`, are equal, or differ if the op is
+        `ne`."""
         word, other = (a, b) if isinstance(a, Word) else (b, a)
         words = other.words if isinstance(other, Word) else (other,)
         found = self.builder.constant(op.name == "ne")
@@ -206,7 +207,7 @@ class Builtins(Creation):
         return Array(held.shape, tuple(items), kind)
 
     def cast_number(self, held: Any, kind: Scalar, span: Span) -> Any:
-        """A number of another type. Steps back where a float doesn't fit into an int."""
+        """A number as another type. Steps back where an int can't hold a float."""
         if kind == I64 and isinstance(held, Value) and is_float(held.type):
             builder = self.builder
             for name, limit in (("ge", -(2.0**63)), ("lt", 2.0**63)):
@@ -251,8 +252,8 @@ class Builtins(Creation):
 
     # ---- by the interpreter's code ---------------------------------------------------------------
 
-    def of_whole(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """What a structural entry of the table gives: an array, a number, or a list of these."""
+    def by_interpreter(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The result of a structural entry: an array, a number, or a list of these."""
         if op.category == "making" and self.builder.real != F64:
             raise NotCompiled(f"this call of `{op.name}` is not compiled in float32", span)
         if op.signature.variadic and not op.signature.leading:
@@ -273,7 +274,7 @@ class Builtins(Creation):
         return held[0] if len(held) == 1 else tuple(held)
 
     def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
-        """The operands, or the items of a single one that is a list or an array."""
+        """The operands; for a single list or array, its items."""
         single = len(operands) == 1 and isinstance(operands[0], tuple | Array | Stored)
         return tuple(self.rows(operands[0], span) if single else operands)
 
@@ -290,7 +291,7 @@ class Builtins(Creation):
         return value
 
     def fixed(self, held: Any, span: Span) -> Any:
-        """An option, which is known."""
+        """The value of an option, which must be known."""
         if isinstance(held, tuple):
             return tuple([self.fixed(item, span) for item in held])
         if isinstance(held, Array) and len(held.shape) == 1:
@@ -348,9 +349,9 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "reshape": Builtins.reshape,
     "ravel": Builtins.ravel,
 }
-# Builtins that make lists of what is in lists, where variables stay variables.
+# Builtins that make lists of the items of lists, where variables stay variables.
 _OF_LISTS = frozenset(("append", "zip", "enumerate"))
-# Builtins that arrays without elements may be given to.
+# Builtins that take arrays without elements.
 _OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
 # Builtins that read an array place by place.
 _LAZY = {

@@ -23,7 +23,7 @@ class Calls(Expressions):
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
-        self.depth = self.deepest = 0  # of the calls that are being inlined, and were
+        self.depth = self.deepest = 0  # how deep inlined calls are now, and were at most
         self.own_parameters: set[int] = set()  # slots of the function that is being inlined
         self.bodies: dict[int, Liveness] = {}  # of functions
 
@@ -37,18 +37,21 @@ class Calls(Expressions):
 
     def call(self, node: program.Call) -> Any:
         callee = self.expression(node.callee)
+        return self.called(callee, *self.given_to(node), node.span)
+
+    def given_to(self, node: program.Call | program.MethodCall) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a call without names, and those with names."""
         given = [self.expression(a.value) for a in node.arguments if not a.keyword]
         named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
-        return self.called(callee, given, named, node.span)
+        return given, named
 
     def method(self, node: program.MethodCall) -> Any:
         return self.member_call(self.expression(node.receiver), node)
 
     def member_call(self, receiver: Any, node: program.MethodCall) -> Any:
-        """A call of a member of what has its own, or of a function with the receiver as its first
-        argument."""
-        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
-        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
+        """A call of a member, if the receiver has members of its own; otherwise of a function with
+        the receiver as its first argument."""
+        given, named = self.given_to(node)
         if isinstance(receiver, Members | Record):
             callee = self.own_member(receiver, node.name, node.span)
             return self.called(callee, given, named, node.span)
@@ -74,7 +77,7 @@ class Calls(Expressions):
     def arguments(
         self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span
     ) -> list[Any]:
-        """What each parameter of a function gets."""
+        """What each parameter of a function holds."""
         names = [parameter.slot.name for parameter in callee.function.parameters]
         rest = names[len(given) :]
         if len(given) > len(names) or not named.keys() <= set(rest):
@@ -87,14 +90,14 @@ class Calls(Expressions):
         return list(held.values())
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
-        """What a call gives: the body of the function is lowered where it is called."""
+        """The result of a call: lowers the body of the function where it is called."""
         with self.frame_of(callee, arguments, span):
             returned = self.surely(self.call_body(callee.function))
             return None if returned is ABSENT else returned
 
     @contextmanager
     def frame_of(self, callee: Closure, arguments: list[Any], span: Span) -> Iterator[None]:
-        """Lowers in a new frame, of a call."""
+        """Lowers in a new frame, the frame of a call."""
         if self.depth == MAX_INLINED:
             raise NotCompiled("calls are too deep inside each other", span)
         function, held = callee.function, self.names.held

@@ -1,4 +1,4 @@
-"""`range` in IR: how many ints it has."""
+"""`range` in IR: the number of its ints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counting(GrowingLists):
         return Ints(Range(start, step, self.iterations(start, stop, step, span)))
 
     def iterations(self, start: Value, stop: Value, step: Value, span: Span) -> Value:
-        """How many ints a range has: none where this is negative."""
+        """The number of ints in a range: none if it is negative."""
         size = self.builder.known.get(step)
         if size == 0:
             raise NotCompiled("a step of 0 is not compiled", span)
@@ -44,7 +44,7 @@ class Counting(GrowingLists):
         return found
 
     def steps_between(self, start: Value, stop: Value, step: Value, up: bool, span: Span) -> Value:
-        """How many steps, up or down, lead from one int to another or beyond it."""
+        """The number of steps, up or down, from one int to another or beyond it."""
         low, high = (start, stop) if up else (stop, start)
         count = difference(self.builder, high, low, span)
         size = step if up else self.builder.apply("neg", [step], span)

@@ -104,8 +104,8 @@ class Creation(Moving):
         return Pending(shape, I64, lambda indices: at(indices[0]), at)
 
     def linspace(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Pending:
-        """Numbers between two others. As NumPy has it, each is the first one and so many steps; its
-        derivatives are those of a mean of the two."""
+        """Numbers between two others, in NumPy's way: the first one plus steps. The derivatives are
+        those of a weighted mean of the two."""
         self.only(options, ["num"], span)
         n = self.known_int(options["num"], span) if "num" in options else 50
         if n < 1 or not all(isinstance(held, Value) for held in operands):

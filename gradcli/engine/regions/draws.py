@@ -1,5 +1,5 @@
-"""Random numbers in IR: a draw is a function of the seed and of how many draws there were before,
-which is carried along as the states of variables are."""
+"""Random numbers in IR. A draw is a function of the seed and of the number of draws before it; that
+number is carried along as the states of variables are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .builtins import Builtins
 from .names import SEED, Name, NotCompiled
 from .reductions import Options
 
-# The standard form of distributions of floats: where they are, and their width, or where they end.
+# The parameters of distributions of floats in their standard form.
 _STANDARD = {"normal": {"mean": 0.0, "std": 1.0}, "uniform": {"low": 0.0, "high": 1.0}}
 
 
@@ -23,7 +23,7 @@ class Draws(Builtins):
     """The lowering of random builtins."""
 
     def begin_draws(self, seed: Value, draws: Value) -> None:
-        """From here on numbers can be drawn; so many draws there were before."""
+        """Allows draws from here on, after so many before."""
         self.names.put([self.seed, self.draws], [seed, draws])
 
     @property
@@ -43,20 +43,20 @@ class Draws(Builtins):
         return drawn
 
     def drawn(self, op: Op, state: list[Value], options: dict[str, Any], span: Span) -> Any:
-        """What a draw gives. Numbers that aren't known say where a distribution is, and how wide:
-        it is drawn in its standard form."""
+        """The result of a draw. Where the parameters of the distribution aren't known numbers, it
+        is drawn in its standard form, then shifted and scaled."""
         standard = _STANDARD.get(op.name, {})
         if all(self.is_known(options.get(name)) for name in standard):
             if standard and self.builder.real == F32:
                 options["dtype"] = "float32"
-            return self.of_whole(op, state, options, span)
+            return self.by_interpreter(op, state, options, span)
         given = {name: self.number_of(options.get(name, standard[name]), span) for name in standard}
         place, width = given.values()
         if op.name == "uniform":
             width = self.builder.apply("sub", [width, place], span)
         else:
             self.builder.add(Check(self.builder.apply("ge", [width, self.builder.constant(0.0)])))
-        drawn = self.of_whole(op, state, {"shape": options.get("shape")}, span)
+        drawn = self.by_interpreter(op, state, {"shape": options.get("shape")}, span)
         spread = self.apply(OPS["mul"], [width, drawn], span)
         return self.whole(self.apply(OPS["add"], [place, spread], span), span)
 
@@ -64,7 +64,7 @@ class Draws(Builtins):
         return not isinstance(held, Value) or held in self.builder.known
 
     def number_of(self, held: Any, span: Span) -> Value:
-        """A number that decides a distribution, which has no derivative by it."""
+        """A number that decides a distribution. There is no derivative by it."""
         held = self.builder.constant(held) if type(held) is float else held
         held = self.apply(OPS["detach"], [held], span)
         if not isinstance(held, Value):
@@ -72,6 +72,6 @@ class Draws(Builtins):
         return held
 
     def at_hand(self, value: Value) -> Value:
-        """A value; one that is known is a constant of this block, so that it needs no other."""
+        """A value; a known one as a constant of this block, so that the block needs no other."""
         known = self.builder.known.get(value)
         return value if known is None else self.builder.constant(known)

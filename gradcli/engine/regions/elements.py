@@ -18,9 +18,9 @@ from .ranges import Ints, Zipped
 from .stored import Pending
 
 NEW_AXIS = None
-# What an index has in its brackets: steps, `...` for the axes in between, and new axes.
+# An item in the brackets of an index: a step, `...` for the axes in between, or a new axis.
 Item = Step | EllipsisType | None
-# One step of what an assignment names: a key, or an index in brackets.
+# One step to the target of an assignment: a key, or an index in brackets.
 Path = str | Sequence[Step]
 
 
@@ -38,14 +38,14 @@ class Elements(Parts):
         return self.with_new_axes(found, items, node.span) if NEW_AXIS in items else found
 
     def axis_by_axis(self, held: Any, items: Sequence[Item], span: Span) -> list[Item]:
-        """An index into what is held, with slices for `...`."""
+        """The items of an index, with `...` replaced by slices."""
         if not isinstance(held, Array | Stored):
             raise NotCompiled("`...` in an index into a list is not compiled", span)
         k, named = items.index(...), len([step for step in items if _is_step(step)])
         return [*items[:k], *[slice(None)] * (len(held.shape) - named), *items[k + 1 :]]
 
     def with_new_axes(self, found: Any, items: Sequence[Item], span: Span) -> Any:
-        """A part of an array with the new axes of an index."""
+        """A part of an array, with the new axes that the index asks for."""
         if not hasattr(found, "shape") or has_arrays(items):
             raise NotCompiled("a new axis of what is no part of an array is not compiled", span)
         axes = iter(found.shape)
@@ -56,7 +56,8 @@ class Elements(Parts):
         raise NotImplementedError
 
     def indexed(self, node: program.Index) -> tuple[Any, list[Item]]:
-        """What an index is into, and its items. `m[i][j]` of an array in memory is `m[i, j]`."""
+        """What an index is applied to, and its items. `m[i][j]` of an array in memory is read as
+        `m[i, j]`."""
         ints: list[Item] = []
         inner = node.object
         if isinstance(inner, program.Index) and all(map(_may_be_int, inner.items)):
@@ -72,7 +73,7 @@ class Elements(Parts):
         return held, [*ints, *[self.step(item, node.span) for item in node.items]]
 
     def item(self, held: Any, key: Any, span: Span) -> Any:
-        """What a dict holds under a key, which may be one of several."""
+        """The item of a dict under a key, which may be one of several strings."""
         if isinstance(key, Word):
             return self.under_word(held, key, 0, span)
         if not isinstance(held, Record) or key not in held.keys:
@@ -80,7 +81,7 @@ class Elements(Parts):
         return self.known(held.items[held.keys.index(key)])
 
     def under_word(self, held: Any, key: Word, k: int, span: Span) -> Any:
-        """What a dict holds under one of the words from the k-th on."""
+        """The item of a dict under a key that is one of the words from the `k`th on."""
         if k == len(key.words) - 1:
             return self.item(held, key.words[k], span)
         is_here = self.builder.apply("eq", [key.place, self.builder.constant(k)], span)
@@ -92,11 +93,11 @@ class Elements(Parts):
         )
 
     def entry(self, held: Any, step: Path, span: Span) -> Any:
-        """What one step of a path leads to."""
+        """The item to which one step of a path leads."""
         return self.item(held, step, span) if isinstance(step, str) else self.part(held, step, span)
 
     def steps(self, items: Sequence[Any], span: Span) -> list[Step]:
-        """The steps of an index in brackets that names what is changed."""
+        """The steps of an index in an assignment."""
         found = [self.step(item, span) for item in items]
         steps = [step for step in found if _is_step(step)]
         if len(steps) < len(found):
@@ -124,7 +125,7 @@ class Elements(Parts):
         return found
 
     def bound(self, node: Any) -> int | None:
-        """A bound of a slice, which is known."""
+        """A bound of a slice, which must be known."""
         return (
             None if node is None else self.known_int(self.value(self.expression(node)), node.span)
         )
@@ -152,7 +153,7 @@ class Elements(Parts):
         return [Array(rest, part, held.type) if rest else part[0] for part in parts]
 
     def length_of(self, held: Any, span: Span) -> int:
-        """How many items a sequence has. Raises UnknownInt where that isn't known."""
+        """The number of items of a sequence. Raises UnknownInt if it isn't known."""
         if isinstance(held, Stored):
             return held.shape[0]
         if isinstance(held, Ints):
@@ -162,7 +163,7 @@ class Elements(Parts):
         return len(self.rows(held, span))
 
     def item_at(self, held: Any, index: Value, span: Span) -> Any:
-        """The item of a sequence at an index that is within it."""
+        """The item of a sequence at an index that is in range."""
         if isinstance(held, Stored):
             return self.part(held, [index], span)
         if isinstance(held, Ints):
@@ -172,14 +173,14 @@ class Elements(Parts):
         return self.part(held, [index], span)
 
     def ints(self, held: Ints, span: Span) -> list[Any]:
-        """The ints of a range that is known."""
+        """The ints of a range, which must be known."""
         numbers = held.range.numbers(self.builder)
         if numbers is None or len(numbers) > MAX_ELEMENTS:
             raise NotCompiled("a long range, or one that isn't known, is no list here", span)
         return list(map(self.builder.constant, numbers))
 
     def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
-        """What an index gives of a list or an array."""
+        """The part of a list or an array at an index."""
         if not steps:
             return held
         if isinstance(held, Growing):
@@ -200,7 +201,7 @@ class Elements(Parts):
         return self.part(row, rest, span)
 
     def as_list(self, held: Any, span: Span) -> Any:
-        """A part of a list that is given as an array."""
+        """A part of a list that was read as an array, as a list again."""
         if isinstance(held, Pending) and held.size > MAX_ELEMENTS:
             return Stored(self.made(held, span), listed=True)
         if isinstance(held, Pending):
@@ -216,7 +217,7 @@ class Elements(Parts):
         return self.builder.element(held.value, self.counted_from_0(step, held.count, span))
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
-        """A part of an array, of several rows of it."""
+        """Several rows of an array, or parts of them."""
         rows = self.rows(held, span)
         picked = rows[step]
         if (step.step or 1) < 0 or any(isinstance(s, slice) and (s.step or 1) < 0 for s in rest):
@@ -228,11 +229,9 @@ class Elements(Parts):
         return found
 
     def chosen(self, items: list[Any], at: Value, in_array: bool, span: Span) -> Any:
-        """The item at an index. It depends on all the elements of an array, as the interpreter has
-        it, and of a list on the item alone."""
-        known = self.builder.known.get(at)
-        if not (items if known is None else -len(items) <= known < len(items)):
-            raise NotCompiled("this index is out of range", span)
+        """The item at an index. As in the interpreter, an element of an array depends on all
+        elements, the item of a list on nothing but itself."""
+        known = self.known_index(at, len(items), span)
         if known is not None:
             return items[known]
         self.verify_not_counted(at, span)
@@ -251,8 +250,15 @@ class Elements(Parts):
 
         return among(0, len(items))
 
+    def known_index(self, at: Value, n: int, span: Span) -> int | None:
+        """An index into `n` items, if it is known. Raises NotCompiled where it is out of range."""
+        known: int | None = self.builder.known.get(at)
+        if not (n if known is None else -n <= known < n):
+            raise NotCompiled("this index is out of range", span)
+        return known
+
     def verify_not_counted(self, at: Value, span: Span) -> None:
-        """Raises Picks if an index would be known in single iterations of loops."""
+        """Raises Picks if single iterations of loops would know the index."""
         if nodes := self.counting(at):
             raise Picks(span, nodes)
 
@@ -268,7 +274,7 @@ class Elements(Parts):
     # ---- writing ---------------------------------------------------------------------------------
 
     def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
-        """A list, a dict or an array with another value where a path leads to."""
+        """A list, a dict or an array with another value at the end of a path."""
         step, *rest = path
         if rest:
             value = self.replaced(self.entry(held, step, span), rest, value, span)
@@ -311,10 +317,8 @@ class Elements(Parts):
         choose: Callable[[Value, Any, Any, Span], Any],
         span: Span,
     ) -> list[Any]:
-        """The items, with what `put` makes of the one at an index in its place."""
-        known = self.builder.known.get(at)
-        if not (items if known is None else -len(items) <= known < len(items)):
-            raise NotCompiled("this index is out of range", span)
+        """The items, with the one at an index replaced by what `put` returns for it."""
+        known = self.known_index(at, len(items), span)
         if known is not None:
             items[known] = put(items[known])
             return items
@@ -329,8 +333,8 @@ class Elements(Parts):
     def array_with(
         self, held: Any, steps: Sequence[Step], value: Any, span: Span, tie: bool = False
     ) -> Any:
-        """An array, a row of it or an element, with another value at an index into it; `tie`: the
-        other elements depend on the value, too."""
+        """An array, a row or an element with another value at an index into it. `tie`: the other
+        elements depend on the value, too."""
         if not steps:
             return self.fitted(value, held, span)
         step, *rest = steps
@@ -357,7 +361,7 @@ class Elements(Parts):
         return Array(held.shape, tuple(items), held.type)
 
     def fitted(self, value: Any, held: Any, span: Span) -> Any:
-        """A value that replaces an element or a row of an array, and gets its type."""
+        """A value in the shape and type of the element or the row that it replaces."""
         if isinstance(held, Array) and not isinstance(value, Array):
             value = Array(held.shape, (value,) * len(held.items), held.type)
         if isinstance(held, Array):
@@ -376,7 +380,7 @@ class Elements(Parts):
 
 
 def _shape_of_part(shape: Sequence[int], steps: Sequence[Step]) -> list[int]:
-    """The shape of what steps lead to in an array of a shape."""
+    """The shape of the part to which steps lead."""
     ranges = [range(n)[step] for n, step in zip(shape, steps, strict=False) if type(step) is slice]
     return [*map(len, ranges), *shape[len(steps) :]]
 

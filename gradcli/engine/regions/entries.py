@@ -1,5 +1,5 @@
-"""What names hold when a region is entered, as far as the region is specialised on it: so on ints
-that decide shapes, bounds of slices and powers."""
+"""Entries: what the names of a frame hold when a region is entered, as far as the region is
+specialised on it. That includes ints that decide shapes, bounds of slices and powers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class RecordEntry(Struct):
 
 
 class ArrayEntry(Struct):
-    """An array, or a list of many numbers, which is one parameter. An array may be the state of a
-    variable."""
+    """An array, or a list of many numbers, which is one parameter. `variable`: whether it is the
+    state of a variable."""
 
     type: ArrayType
     variable: bool
@@ -42,8 +42,8 @@ class ArrayEntry(Struct):
 
 
 class VariableEntry(Struct):
-    """A variable whose state may change: the `number`th of those of the region, by its state; that
-    is None where another entry has it."""
+    """The variable `number` of the region, whose state may change. `state` is None if an entry
+    before has the state."""
 
     number: int
     trainable: bool
@@ -51,8 +51,8 @@ class VariableEntry(Struct):
 
 
 class MembersEntry(Struct):
-    """An import, or an instance of a module: the names that have values, with these, and the
-    variables that an instance lists, where their states may change."""
+    """An import, or an instance of a module: the names that have values, the entries of these
+    values, and the entries of the variables that an instance lists, if their states may change."""
 
     slots: dict[str, program.Slot] = field(compare=False)
     names: tuple[str, ...]
@@ -61,9 +61,9 @@ class MembersEntry(Struct):
 
 
 class FunctionEntry(Struct):
-    """A function of the program. `captured` are the values that it took from where it was made;
-    None if that is the frame of the region, whose names it reads. Functions are told apart by where
-    they stand in the program: `identity`."""
+    """A function of the program. `captured` are the values from the place where it was made; None
+    if that is the frame of the region, whose names it reads. `identity` tells functions apart, by
+    their place in the program."""
 
     function: program.Function = field(compare=False)
     captured: tuple[Entry, ...] | None
@@ -81,24 +81,24 @@ class TransformEntry(Struct):
 
 
 class Thing(Struct):
-    """What is known without running: a string, a builtin, none."""
+    """A value that is known without running: a string, a builtin, none."""
 
     value: str | Op | None
 
 
 class KnownInt(Struct):
-    """An int that the region is specialised on. It is a parameter, too, which nothing uses."""
+    """An int that the region is specialised on. It is also a parameter, which nothing uses."""
 
     value: int
 
 
 class NoEntry(Struct):
-    """A name that has no value, or one that isn't compiled, which is why `reason` says."""
+    """The entry of a name without a value, or with one that isn't compiled. `reason` says why."""
 
     reason: str
 
 
-# A scalar is a number that the region takes as a parameter.
+# A scalar is the entry of a number that is a parameter of the region.
 Entry: TypeAlias = (
     Scalar
     | ListEntry
@@ -139,7 +139,7 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
 
 
 def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
-    """What a name holds that has an entry; its numbers are the next parameters."""
+    """What a name with an entry holds. The entry takes the next of the parameters."""
     if isinstance(entry, Scalar):
         return next(parameters)
     if isinstance(entry, ListEntry):
@@ -190,7 +190,7 @@ def _members(lowering: Calls, entry: MembersEntry, parameters: Iterator[Value]) 
 
 @contextmanager
 def naming_parameters(builder: Builder, block: Block) -> Iterator[None]:
-    """Notes in an `UnknownInt` which parameters of a region decide the int."""
+    """Notes in an `UnknownInt` which parameters of the region decide the int."""
     try:
         yield
     except UnknownInt as unknown:
@@ -201,7 +201,7 @@ def naming_parameters(builder: Builder, block: Block) -> Iterator[None]:
 
 
 def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entry]:
-    """Entries with ints that are known in the places of some parameters."""
+    """The entries with `known` ints in place of the parameters at some positions."""
     positions = count()
 
     def of(entry: Entry) -> Entry:

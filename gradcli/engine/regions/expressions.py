@@ -20,15 +20,14 @@ TRANSPOSE = OPS["transpose"]
 
 
 class Expressions(Draws):
-    """The lowering of expressions. What an expression gives is what a name can hold: a value of the
-    IR, a `Mixed`, a tuple for a list of known length, or what is known without running."""
+    """The lowering of expressions, which return what a name can hold."""
 
     def expression(self, node: Any) -> Any:
         """What a name can hold."""
         return self.whole(self.lazy(node), node.span)
 
     def lazy(self, node: Any) -> Any:
-        """What an expression gives; an array may be `Pending`."""
+        """What an expression holds. An array may be `Pending`."""
         lower = _EXPRESSIONS.get(type(node))
         if lower is None:
             raise NotCompiled(f"{_WORDS[type(node)]} is not compiled", node.span)
@@ -76,7 +75,7 @@ class Expressions(Draws):
         return found
 
     def applied(self, node: program.Apply, operands: list[Any]) -> Any:
-        """An operation of which the first operands are lowered. A variable is read where it stands:
+        """An operation whose first operands are lowered. A variable is read where it stands, since
         a later operand may update it."""
         defaults = [] if node.op.signature.variadic else node.op.signature.operands
         for k, operand in enumerate(node.operands[len(operands) :], len(operands)):
@@ -145,7 +144,7 @@ class Expressions(Draws):
         return self.builder.constant(len(sizes) if node.name == "ndim" else prod(held.shape))
 
     def own_member(self, held: Members | Record, name: str, span: Span) -> Any:
-        """What a dict holds under a key, or a name of an imported program or an instance."""
+        """The item of a dict under a key, or a name of an imported program or an instance."""
         if isinstance(held, Record):
             return self.item(held, name, span)
         if name not in held.slots and held.variables is not None:

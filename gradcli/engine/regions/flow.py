@@ -1,4 +1,5 @@
-"""Where paths through statements go, and what they assign: read from the text alone."""
+"""Control flow, read from the text alone: where paths through statements go, and what they
+assign."""
 
 from __future__ import annotations
 
@@ -51,15 +52,15 @@ def inside(node: Any) -> Iterator[Any]:
 
 
 def leaves(node: Any) -> bool:
-    """Whether a path can end in an `if`: by `return`, by an end of an iteration around it, or by
-    what isn't compiled."""
+    """Whether a path can end inside an `if`: by `return`, `break` or `continue`, or at a statement
+    that isn't compiled."""
     if isinstance(node, program.If):
         return any(not isinstance(s, COMPILED) or leaves(s) for s in inside(node))
     return is_loop(node) and returns(node)
 
 
 def stops(body: Sequence[Any]) -> bool:
-    """Whether some iterations of a loop with this body, but not all, meet a statement that isn't
+    """Whether some iterations of a loop with this body, but not all, come to a statement that isn't
     compiled."""
     known = (*COMPILED, *_LEAVING)
     if not all(isinstance(s, known) for s in body):

@@ -1,4 +1,4 @@
-"""A call of a function as a region, of the values that the call hands it."""
+"""A call of a function as a region."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..ir.instructions import Block, Region, Value
 from ..ir.types import F64, I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
-from .given_kinds import is_settled
 from .kinds import Kind, flat, kind_of
 from .lowering import Lowering
 from .names import NotCompiled
+from .result_kinds import is_settled
 
 
 class FrameCall(NamedTuple):
     """A call in IR.
 
     region   takes the parameters of the entries of the function, its arguments and its named
-             arguments, in this order, then the seed and the number of draws if it draws, and gives
-             the numbers of the result, and then the number of draws
-    kind     what the result is
+             arguments, in this order, then the seed and the number of draws if it draws; gives the
+             numbers of the result, and then the number of draws
+    kind     the kind of the result
     regions  those that it may call: functions that call themselves, and their derivatives
     """
 

@@ -16,17 +16,17 @@ from ..ir.types import F64, I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .given_kinds import is_settled
 from .growing import Grown
 from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, joined, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .ranges import Items, Range
+from .result_kinds import is_settled
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
-# What a loop goes over: the step of a range; or what of the sequence that the slot `SEQUENCE` has:
-# its items, ints that are counted from 0, or several of these side by side.
+# What a loop goes over: the step of a range; or, in the sequence of the slot `SEQUENCE`, its items,
+# ints that are counted from 0, or several of these side by side.
 ITEMS, COUNTED = "items", "counted"
 Iterated: TypeAlias = int | str | tuple[Any, ...]
 
@@ -58,8 +58,9 @@ def lower_loop(
     alive: Slots | None = None,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries, and that goes over `over`.
-    The region may be made for so many `turns`. `real` are the floats of the run. Of the
-    names that it assigns those in `alive` slots are read after it, or all.
+    The region may be made for a number of iterations, `turns`. `real` is the type of the run's
+    floats. Of the names that the loop assigns, those in `alive` slots are read after it, or all if
+    that is None.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
@@ -80,14 +81,13 @@ def lower_loop(
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
         lowering.settle(grown, node.span)
         held = lowering.in_memory(lowering.names.of(names))
-        block.results = (ended, ran, *[value for each in held for value in flat(each)])
+        block.results = (ended, ran, *flat(*held))
     found = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
     return FrameLoop(Region("loop", block), found, lowering.regions)
 
 
 def liveness_of(node: program.While | program.For, alive: Slots | None = None) -> Liveness:
-    """The liveness of names in a loop, after which those in `alive` slots are read, or all that it
-    assigns."""
+    """The liveness of names in a loop. `alive` as for `lower_loop`."""
     span = node.span
     slots = [slot for slot in assigned([node]) if alive is None or slot.index in alive]
     reads = [program.Evaluate(program.Read(slot, span=span), span=span) for slot in slots]
@@ -101,7 +101,7 @@ def entered(
     most: int | None,
     alive: Slots | None = None,
 ) -> tuple[Lowering, Block]:
-    """What a loop is lowered with, and the block of its region."""
+    """The lowering of a loop, and the block of its region."""
     block = Block((Value(I64), Value(I64)))
     lowering = Lowering(Builder(block, real, most), liveness_of(node, alive))
     for slot, entry in entries.items():
@@ -139,13 +139,13 @@ def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Spa
 
 
 def growing(lowering: Lowering, loop: Loop, turns: int | None) -> list[Grown]:
-    """The lists that the loop makes longer, in so many turns."""
+    """The lists that the loop makes longer, in `turns` iterations."""
     return [] if turns is None else lowering.growing(loop, lowering.builder.constant(turns))
 
 
 def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration) -> list[Kind]:
-    """The kinds of what names hold before an iteration, and after it: those that have no value may
-    have one, and those that hold a string may hold another."""
+    """The kinds of what names hold before or after an iteration. A name without a value may get
+    one, and one that holds a string another one."""
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
     return [_settled(a, b) for a, b in zip(kinds, given, strict=True)]
 
@@ -158,14 +158,15 @@ def _settled(before: Kind, after: Kind) -> Kind:
 
 
 def _fits(kind: Kind, given: Kind) -> bool:
-    """Whether what is given is of the kind that a loop carries: the same, or some of its words."""
+    """Whether a loop can carry on what is `given`, of a kind: it is of the same kind, or some of
+    its words."""
     return given == kind or (isinstance(kind, WordOf) and _settled(kind, given) == kind)
 
 
 def add_iterations(
     lowering: Lowering, loop: Loop, kinds: list[Kind], iteration: Iteration
 ) -> tuple[Value, Value]:
-    """Adds the loop; gives whether it ended, and how many iterations it ran."""
+    """Adds the loop; returns whether it ended, and the number of iterations that ran."""
     builder, node = lowering.builder, loop.node
     size = builder.block.parameters[0]
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]

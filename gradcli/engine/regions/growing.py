@@ -1,4 +1,4 @@
-"""Lists that a loop makes longer: arrays with room for all the numbers that it appends."""
+"""Lists that a loop makes longer: arrays with room for all numbers that the loop appends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .requests import Requests
 
 
 class Grown(NamedTuple):
-    """A name that holds a list which grows, and how many numbers there are after the loop."""
+    """A name that holds a growing list, and the number of its items after the loop."""
 
     name: Name
     size: int
@@ -26,8 +26,8 @@ class GrowingLists(Requests):
     def grow(
         self, names: Sequence[Name], given: Sequence[Kind], turns: Value, span: Span
     ) -> list[Grown]:
-        """Makes room in the lists to which an iteration of a loop of so many appends: `given` are
-        the kinds that the first one carries on."""
+        """Makes room in the lists to which each iteration of a loop appends a number. `given` are
+        the kinds after the first iteration."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
             numbers = _appended(kind_of(held), kind)
@@ -42,7 +42,7 @@ class GrowingLists(Requests):
         return grown
 
     def settle(self, grown: Sequence[Grown], span: Span) -> None:
-        """After the loop: lists to which each iteration has appended a number."""
+        """Makes the growing lists finished ones after the loop. Steps back if one isn't full."""
         for name, size in grown:
             held = self.names.held[name]
             is_full = self.builder.apply("eq", [held.count, self.builder.constant(size)], span)
@@ -51,7 +51,8 @@ class GrowingLists(Requests):
 
 
 def _appended(before: Kind, after: Kind) -> ArrayType | None:
-    """The type of a list's numbers as an array, if the list has got one more; else None."""
+    """The type of a list's numbers as an array, if an iteration appends one number; otherwise
+    None."""
     if not isinstance(before, ListOf) or not isinstance(after, ListOf):
         return None
     if len(after.items) != len(before.items) + 1:

@@ -1,7 +1,8 @@
 """Loops over ints and lists in IR: as loops, or iteration by iteration.
 
-The iterations of a loop over few items are lowered one by one where they need what each of them is:
-an index into a list whose items are of different kinds, or one that picks one of few elements.
+The iterations of a loop over few items are lowered one by one where something must be known that
+differs between them: an index into a list whose items are of different kinds, or one that picks one
+of few elements.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range, Zipped
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
-# Instructions of the iterations of a loop that counts the indices of few elements.
+# Instructions of all iterations of a loop that counts the indices of few elements.
 MOST_INSTRUCTIONS = 1024
 
 
 class Iterating(Loops):
-    """The lowering of `for` and `while`, as loops or one iteration after another."""
+    """The lowering of `for` and `while`, as loops or iteration by iteration."""
 
     def while_loop(self, node: program.While) -> None:
         self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
@@ -55,8 +56,8 @@ class Iterating(Loops):
     def loop_or_each(
         self, node: program.For, over: Over, size: int, items: Callable[[], Any]
     ) -> None:
-        """A loop over so many items. Where it isn't compiled as a loop, few are taken one by
-        one."""
+        """A loop over `size` items. Where it isn't compiled as a loop, and they are few, it is
+        unrolled."""
         if size > MAX_UNROLLED:
             self.loop(node, over)
             return
@@ -81,8 +82,8 @@ class Iterating(Loops):
         as_loop: Callable[[], None],
         by_turns: Callable[[], None],
     ) -> None:
-        """A loop. Where an index that it counts picks one of few elements, it is lowered iteration
-        by iteration, unless that is too much code, or nothing says how many there are."""
+        """A loop. Where it counts an index that picks one of few elements, it is lowered iteration
+        by iteration, unless that is too much code or their number isn't known."""
         try:
             with self.attempt():
                 as_loop()
@@ -101,7 +102,7 @@ class Iterating(Loops):
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Takes back what is lowered meanwhile, where that isn't compiled."""
+        """Takes back what was lowered in this context, if that isn't compiled."""
         held, copied = dict(self.names.held), set(self.copied)
         try:
             with self.builder.undoing(NotCompiled):
@@ -111,8 +112,8 @@ class Iterating(Loops):
             raise
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
-        """A loop over ints that aren't known. Where it isn't compiled as a loop, its iterations may
-        be lowered one by one once their number is known, for which the region is specialised."""
+        """A loop over ints that aren't known. Where it isn't compiled as a loop, the region may be
+        specialised on the number of iterations, which are then lowered one by one."""
         try:
             self.loop(node, over)
         except (UnknownInt, Picks):
@@ -129,7 +130,8 @@ class Iterating(Loops):
         return Items(read, constant(0), constant(self.length_of(held, span)))
 
     def unrolled(self, node: program.For, items: Any, most: int | None = None) -> None:
-        """A loop over a list: one iteration after another, of `most` instructions together."""
+        """A loop over a list, one iteration after another, of at most `most` instructions
+        together."""
         items = self.rows(items, node.iterable.span)
         if len(items) > MAX_UNROLLED:
             raise NotCompiled("a loop over a long list is not compiled", node.span)
@@ -141,7 +143,7 @@ class Iterating(Loops):
         self.forget_others(node, loop.names)
 
     def unrolled_while(self, node: program.While) -> None:
-        """A loop whose conditions are known, but for errors: one iteration after another."""
+        """A loop whose conditions are known, up to errors: one iteration after another."""
         loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
         going, first = self.builder.constant(True), len(self.builder.block.instructions)
         for _ in range(MOST_TURNS + 1):
@@ -158,7 +160,7 @@ class Iterating(Loops):
         raise NotCompiled("this loop has many iterations", node.span)
 
     def verify_size(self, first: int, most: int | None, span: Span) -> None:
-        """Raises NotCompiled if there are more instructions than that, from a place of the block
+        """Raises NotCompiled if there are more than `most` instructions from the position `first`
         on."""
         if most is not None:
             added = self.builder.block.instructions[first:]
@@ -166,7 +168,7 @@ class Iterating(Loops):
                 raise NotCompiled("iterations of this loop are too many instructions", span)
 
     def next_turn(self, loop: Loop, going: Value, begin: Callable[[], None]) -> Value:
-        """One more iteration, unless the loop has been left. Returns whether it goes on."""
+        """One more iteration, unless the loop has been left. Returns whether the loop goes on."""
         node = loop.node
         self.count(node.span)
 

@@ -1,7 +1,8 @@
-"""The kinds of what names and expressions hold, where paths meet: as values of the IR, and back.
+"""Kinds: what names and expressions hold during lowering, apart from the values in it; and how it
+is made of a kind and values again.
 
-Where two paths meet, what they hold becomes one kind. An int and a float become a `Mixed`, for they
-are told apart when they are printed, divided, or outgrow 64 bits. A value that one of the paths
+Where two paths meet, what they hold becomes one kind. An int and a float become a `Mixed`, because
+an int is printed and divided in its own way, and may outgrow 64 bits. A value that one of the paths
 lacks becomes a `Maybe`.
 """
 
@@ -20,7 +21,7 @@ from .names import ABSENT, Absent, Closure, Members, Rows, Transform, Unknown, V
 
 
 class Mixed(Entity):
-    """A number that is the int `whole` where `is_int` holds, else the float `real`."""
+    """A number that is the int `whole` where `is_int` holds, and the float `real` elsewhere."""
 
     is_int: Value
     whole: Value
@@ -28,22 +29,22 @@ class Mixed(Entity):
 
 
 class Word(Entity):
-    """One of several strings, the one at a place among the `words`."""
+    """One of several strings: the one of `words` at `place`."""
 
     place: Value
     words: tuple[str, ...]
 
 
 class Maybe(Entity):
-    """What there is where `there` holds."""
+    """Something that is held only where `there` holds."""
 
     there: Value
     held: Any
 
 
 class Array(Entity):
-    """An array of few elements, row by row, all of one type. It is the state of a `variable`, or
-    may be."""
+    """An array of few elements, row by row, all of one type. `variable`: whether it is, or may be,
+    the state of a variable."""
 
     shape: tuple[int, ...]
     items: tuple[Value, ...]
@@ -52,8 +53,9 @@ class Array(Entity):
 
 
 class Stored(Entity):
-    """An array of many elements, which is one value of the IR. It is the state of a `variable`, or
-    may be. `listed`: a list of many numbers, which is only read."""
+    """An array of many elements, which is one value of the IR. `variable`: whether it is, or may
+    be, the state of a variable. `listed`: whether it is a list of many numbers, which is only
+    read."""
 
     value: Value
     variable: bool = False
@@ -69,7 +71,7 @@ class Stored(Entity):
 
 
 class Growing(Entity):
-    """A list of numbers that a loop makes longer: the array has room for all of them, and the first
+    """A list of numbers that a loop makes longer. The array has room for all of them; the first
     `count` places are filled."""
 
     value: Value
@@ -77,7 +79,7 @@ class Growing(Entity):
 
 
 class Record(Entity):
-    """A dict, whose keys are known."""
+    """A dict with known keys."""
 
     keys: tuple[str, ...]
     items: tuple[Any, ...]
@@ -140,7 +142,7 @@ class RecordOf(Struct):
 
 
 class Known(Entity):
-    """What is known without running, of which each is a kind of its own: a closure, a string."""
+    """A kind of its own for each thing that is known without running: a closure, a string."""
 
     thing: Any
 
@@ -194,8 +196,8 @@ def kind_of(held: Any) -> Kind:
 
 
 def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
-    """The kind of what is of one kind on one path, and of another on the other; `differ` where
-    there is none."""
+    """The kind of what has kind `a` on one path and `b` on the other. `differ` if there is no such
+    kind."""
     if a == b:
         return a
     for kind in (a, b):
@@ -225,7 +227,7 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
 
 
 def _words(kind: Kind) -> tuple[str, ...]:
-    """The strings that what is of a kind may be; none for what is no string."""
+    """The strings that something of a kind may be; none if it is no string."""
     if isinstance(kind, Known) and type(kind.thing) is str:
         return (kind.thing,)
     return kind.words if isinstance(kind, WordOf) else ()
@@ -238,30 +240,30 @@ def _maybe(kind: Kind) -> Kind:
 # ---- values --------------------------------------------------------------------------------------
 
 
-def flat(held: Any) -> Iterator[Value]:
-    """The values of what is held, in order."""
-    if isinstance(held, Value):
-        yield held
-    elif isinstance(held, tuple | Record):
-        for item in held if isinstance(held, tuple) else held.items:
-            yield from flat(item)
-    elif isinstance(held, Array):
-        yield from held.items
-    elif isinstance(held, Stored):
-        yield held.value
-    elif isinstance(held, Growing):
-        yield from (held.value, held.count)
-    elif isinstance(held, Mixed):
-        yield from (held.is_int, held.whole, held.real)
-    elif isinstance(held, Word):
-        yield held.place
-    elif isinstance(held, Maybe):
-        yield held.there
-        yield from flat(held.held)
+def flat(*held: Any) -> Iterator[Value]:
+    """The IR values in what is held, in order."""
+    for each in held:
+        if isinstance(each, Value):
+            yield each
+        elif isinstance(each, tuple | Record):
+            yield from flat(*(each if isinstance(each, tuple) else each.items))
+        elif isinstance(each, Array):
+            yield from each.items
+        elif isinstance(each, Stored):
+            yield each.value
+        elif isinstance(each, Growing):
+            yield from (each.value, each.count)
+        elif isinstance(each, Mixed):
+            yield from (each.is_int, each.whole, each.real)
+        elif isinstance(each, Word):
+            yield each.place
+        elif isinstance(each, Maybe):
+            yield each.there
+            yield from flat(each.held)
 
 
 def leaves(held: Any) -> Iterator[Any]:
-    """What is in lists and dicts, in order."""
+    """The things in lists and dicts, at any depth, in order."""
     if isinstance(held, tuple | Record):
         for item in held if isinstance(held, tuple) else held.items:
             yield from leaves(item)
@@ -270,7 +272,7 @@ def leaves(held: Any) -> Iterator[Any]:
 
 
 def leaves_of(kind: Kind) -> Iterator[Kind]:
-    """The kinds of what is in lists and dicts, in any depth; a kind that is neither itself."""
+    """The kinds of the things in lists and dicts, at any depth; another kind itself."""
     if isinstance(kind, ListOf | RecordOf):
         for item in kind.items:
             yield from leaves_of(item)
@@ -279,7 +281,7 @@ def leaves_of(kind: Kind) -> Iterator[Kind]:
 
 
 def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
-    """The types of the values of a kind."""
+    """The types of the IR values in something of a kind."""
     if isinstance(kind, Scalar):
         yield kind
     elif isinstance(kind, ListOf | RecordOf):
@@ -301,7 +303,7 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
 
 
 def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
-    """What is held, of a kind and the next of these values."""
+    """A thing of a kind, made of the next of these values."""
     if isinstance(kind, Scalar):
         return next(values)
     if isinstance(kind, ListOf):
@@ -324,12 +326,12 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
 
 
 def fresh(kind: Kind) -> Any:
-    """What is held, of a kind, in values that nothing defines yet."""
+    """A thing of a kind, made of new values that nothing defines yet."""
     return rebuilt(kind, iter([Value(scalar) for scalar in types_of(kind)]))
 
 
 def has_functions(held: Any) -> bool:
-    """Whether there may be functions, or variables, in what is held."""
+    """Whether there may be functions or variables in what is held."""
     if isinstance(held, tuple | Record):
         return any(map(has_functions, held if isinstance(held, tuple) else held.items))
     if isinstance(held, Maybe):
@@ -338,7 +340,7 @@ def has_functions(held: Any) -> bool:
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
-    """What is held, as one of a kind that its own has been joined to."""
+    """What is held, converted to a kind that its own kind was joined to."""
     if isinstance(kind, Unknown) or kind_of(held) == kind:
         return kind if isinstance(kind, Unknown) else held
     if isinstance(kind, MaybeOf):
@@ -373,19 +375,19 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
 
 
 def _zero(builder: Builder, kind: Kind) -> Any:
-    """What stands where there is nothing."""
+    """The filler for a thing that is missing."""
     return rebuilt(kind, map(builder.zero, types_of(kind)))
 
 
 def without_variable(held: Any) -> Any:
-    """What is held, where an array isn't the state of a variable, but a copy."""
+    """What is held; the state of a variable that is an array becomes a plain array."""
     if isinstance(held, Stored):
         return Stored(held.value, listed=held.listed)
     return Array(held.shape, held.items, held.type) if isinstance(held, Array) else held
 
 
 def plain(kind: Kind) -> Kind:
-    """A kind of numbers, of which no array is the state of a variable."""
+    """A kind of numbers, without the mark of the state of a variable."""
     if isinstance(kind, ListOf):
         return ListOf(tuple(map(plain, kind.items)))
     if isinstance(kind, RecordOf):

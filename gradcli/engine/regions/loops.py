@@ -1,13 +1,13 @@
 """Loops in IR.
 
 What a loop carries from one iteration to the next has one kind. Where an iteration makes a float of
-an int, the first one stands before the loop, so that the loop carries a float. A loop that can be
-left early carries whether it goes on; what it returns is carried as a name of its own.
+an int, the first iteration is lowered before the loop, so that the loop carries a float. A loop
+that can be left early carries whether it goes on; what it returns is carried as a name of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
@@ -31,17 +31,19 @@ from .names import (
 )
 from .ranges import Over, Range
 
-# Iterations of a loop that counts the indices of few elements, up to which each may be lowered by
-# itself: then these indices are known.
+# Iterations of a loop that counts the indices of few elements, at most, for it to be lowered
+# iteration by iteration: then the indices are known.
 MOST_TURNS = 16
 
 End = Literal["fall", "return", "break", "continue", "stop"]
-# What a path gives, by how it ends and what it returns.
+# Completes a path, from how it ends and what it returns.
 Finish = Callable[[End, Any], Any]
 
 
 class Iteration(NamedTuple):
-    """One iteration that is lowered for a loop: from its parameters to what it carries on."""
+    """An iteration lowered for a loop. `carried` is what the loop's names hold before it, in the
+    parameters of its block; `given` what they hold after it, behind whether the loop goes on if it
+    can be left."""
 
     block: Block
     number: Value
@@ -50,10 +52,17 @@ class Iteration(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """What is known of a loop before its iterations are lowered. `range` is None for `while`, which
-    may have a `limit`: the number of iterations after which it stops. A `short` loop can be lowered
-    iteration by iteration. What `independent` names hold depends on no variable. A condition that
-    draws is `asked_last`: each iteration ends with it."""
+    """A loop whose iterations aren't lowered yet.
+
+    names           those that it carries
+    range           what a `for` goes over; None for `while`
+    leaves          whether it can be left early
+    short           whether it can be lowered iteration by iteration
+    peeled          whether its first iteration stands before it
+    limit           the number of iterations after which a `while` stops, if there is one
+    independent     names that never hold anything that depends on a variable
+    last_condition  the condition, if it draws: then each iteration ends with it
+    """
 
     node: program.While | program.For
     range: Over | None
@@ -63,11 +72,11 @@ class Loop(NamedTuple):
     peeled: bool = False
     limit: Value | None = None
     independent: frozenset[Name] = frozenset()
-    asked_last: Any = None
+    last_condition: Any = None
 
     @property
     def counts(self) -> bool:
-        """Whether the number of the iteration is carried where there is a condition."""
+        """Whether a loop with a condition carries the number of the iteration."""
         return self.range is not None or self.limit is not None
 
 
@@ -76,7 +85,7 @@ class Loops(Counting):
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
-        self.one_by_one: set[int] = set()  # loops whose iterations are lowered each by itself
+        self.one_by_one: set[int] = set()  # loops that are lowered iteration by iteration
         self.stays_loop: set[int] = set()  # those whose iterations would be too much code
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
@@ -96,14 +105,14 @@ class Loops(Counting):
         loop = Loop(node, over, names, leaves, short)
         if isinstance(node, program.While) and self.draws_in_condition(node, names):
             going = self.condition(node.condition)
-            loop = loop._replace(leaves=True, asked_last=node.condition)
+            loop = loop._replace(leaves=True, last_condition=node.condition)
         grown = [] if over is None else self.growing(loop, over.size)
         self.repeat(loop, going)
         self.settle(grown, node.span)
         self.forget_others(node, names)
 
     def draws_in_condition(self, node: program.While, names: list[Name]) -> bool:
-        """Whether the condition of a loop that carries some names draws random numbers."""
+        """Whether the condition of a loop that carries these names draws random numbers."""
         before = dict(self.names.held)
         if self.draws not in before:
             return False
@@ -117,7 +126,7 @@ class Loops(Counting):
             self.names.held = before
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
-        """The lists that become longer in each of the iterations, which nothing can leave."""
+        """The lists that become longer in each iteration of a loop that can't be left."""
         if loop.leaves or loop.short or not appends(loop.node):
             return []
         size, kinds = self.size, list(map(kind_of, self.names.of(loop.names)))
@@ -126,13 +135,13 @@ class Loops(Counting):
         return self.grow(loop.names, given, turns, loop.node.span)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
-        """The names that an iteration assigns and that are read in a later one, or after all."""
+        """The names that an iteration assigns and that a later one, or code after the loop,
+        reads."""
         names = self.surviving(node, self.liveness.after(node.body[-1] if node.body else node))
         return [*names, *self.unassigned, *[Name(self.frame, RETURNED)] * returns(node)]
 
     def repeat(self, loop: Loop, going: Value | None) -> None:
-        """Adds a loop, from what its names hold to what they hold after it; `going`: whether it
-        hasn't been left yet."""
+        """Adds a loop. `going`: whether the loop hasn't been left yet."""
         before = self.names.of(loop.names)
         kinds = [kind_of(held) for held in before]
         iteration = self.iteration(loop, kinds)
@@ -152,17 +161,17 @@ class Loops(Counting):
         self.add_loop(loop, kinds, iteration, going)
 
     def settles(self, loop: Loop, kinds: list[Kind]) -> bool:
-        """Whether an iteration carries on the kinds that are carried into it."""
+        """Whether an iteration that gets these kinds carries on the same ones."""
         return _given(loop, self.iteration(loop, kinds)) == kinds
 
     def widened(self, loop: Loop, kinds: list[Kind], iteration: Iteration) -> list[Kind]:
-        """The kinds of what is carried into an iteration, or on from it."""
+        """The kinds that fit both before and after an iteration."""
         differ = Unknown("a name changes its kind in this loop", loop.node.span)
         given = _given(loop, iteration)
         return [joined(a, b, differ) for a, b in zip(kinds, given, strict=True)]
 
     def iteration(self, loop: Loop, kinds: list[Kind]) -> Iteration:
-        """Lowers an iteration for what is carried into it."""
+        """Lowers an iteration that gets these kinds."""
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
         nodes = self.one_by_one_for(loop)
         began = zip(loop.names, carried, self.names.of(loop.names), strict=True)
@@ -175,7 +184,7 @@ class Loops(Counting):
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
         moving = [held for name, held in pairs if name not in loop.independent]
-        with self.scope(Block(), list(_flat(moving))) as block:
+        with self.scope(Block(), list(flat(*moving))) as block:
             try:
                 given = self.turn(loop, index)
             except Unresolved:  # as if there were no iteration
@@ -184,8 +193,8 @@ class Loops(Counting):
         return Iteration(block, index, carried, given)
 
     def one_by_one_for(self, loop: Loop) -> frozenset[int]:
-        """The loops, by identity, whose iterations would be lowered one by one so that what this
-        one counts is known."""
+        """The loops, by identity, to lower iteration by iteration so that the ints that this one
+        counts are known."""
         fits = id(loop.node) not in self.stays_loop
         if isinstance(loop.range, Range):
             numbers = loop.range.numbers(self.builder)
@@ -201,16 +210,16 @@ class Loops(Counting):
         self.names.held.pop(Name(self.frame, RETURNED), None)
         began = self.names.of(loop.names)
         if loop.range is not None:
-            reached = loop.range.at(self.builder, index, loop.node.span)
+            item = loop.range.at(self.builder, index, loop.node.span)
             if isinstance(loop.range, Range) and loop.range.is_natural(self.builder):
-                self.naturals.add(reached)
-            self.bind(loop.node.target, reached)  # type: ignore[union-attr]
+                self.naturals.add(item)
+            self.bind(loop.node.target, item)  # type: ignore[union-attr]
         given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop, began))
         return given
 
     def end_of_turn(self, loop: Loop, began: tuple[Any, ...]) -> Finish:
-        """What an iteration gives: whether the loop goes on, if it can be left, and what the names
-        hold. One that isn't compiled gives what it began with."""
+        """What an iteration returns: whether the loop goes on, if it can be left, and what the
+        names hold. An iteration that isn't compiled returns what it began with."""
 
         def finish(end: End, value: Any) -> Any:
             if end == "stop":
@@ -223,15 +232,15 @@ class Loops(Counting):
                 self.names.held[Name(self.frame, RETURNED)] = value
             goes_on = end in ("fall", "continue")
             flag = [self.builder.constant(goes_on)] if loop.leaves else []
-            if loop.asked_last is not None and goes_on:
-                flag = [self.condition(loop.asked_last)]
+            if loop.last_condition is not None and goes_on:
+                flag = [self.condition(loop.last_condition)]
             return (*flag, *self.names.of(loop.names))
 
         return finish
 
     def peel(self, loop: Loop, going: Value | None, surely: bool) -> None:
-        """Adds the first iteration, if there is one, and a loop with the others; `surely`: after a
-        check that there is one."""
+        """Adds the first iteration, if there is one, and a loop of the others. `surely`: steps back
+        if there is none."""
 
         def first_and_others() -> None:
             given = self.turn(loop, self.builder.constant(0))
@@ -247,30 +256,30 @@ class Loops(Counting):
         self.either(begins, first_and_others, lambda: None, loop.node.span, loop.names)
 
     def goes_on(self, loop: Loop, going: Value | None, index: Value) -> Value:
-        """Whether there is an iteration at an index: the loop hasn't been left or reached its
-        limit, and its range or condition has one."""
+        """Whether there is an iteration at an index: the loop hasn't been left, is within its
+        limit, and its range or condition has the iteration."""
         node, span = loop.node, loop.node.span
 
-        def asked() -> Value:
+        def has_next() -> Value:
             if loop.range is not None:
                 return self.builder.apply("lt", [index, loop.range.size])
-            if loop.asked_last is not None:
+            if loop.last_condition is not None:
                 return self.builder.constant(True)
             assert isinstance(node, program.While)
             return self.condition(node.condition)
 
         def within() -> Value:
             if loop.limit is None:
-                return asked()
-            return self.both(self.builder.apply("lt", [index, loop.limit]), asked, span)
+                return has_next()
+            return self.both(self.builder.apply("lt", [index, loop.limit]), has_next, span)
 
         return within() if going is None else self.both(going, within, span)
 
     def add_loop(
         self, loop: Loop, kinds: list[Kind], iteration: Iteration, going: Value | None
     ) -> tuple[Value, ...]:
-        """Adds a loop whose iteration carries on what it is given. Returns what it carries besides:
-        whether it goes on, if it can be left, and the number of iterations, if that is counted."""
+        """Adds a loop of these iterations. Returns what it carries besides the names: whether it
+        goes on, if it can be left, and the number of iterations, if that is counted."""
         carried = self.names.of(loop.names)
         initial = [as_kind(self.builder, *pair) for pair in zip(carried, kinds, strict=True)]
         block, given = iteration.block, iteration.given
@@ -278,20 +287,20 @@ class Loops(Counting):
             on = zip(given[loop.leaves :], kinds, strict=True)
             block.results = tuple([v for pair in on for v in flat(as_kind(self.builder, *pair))])
         results = [fresh(kind) for kind in kinds]
-        after = tuple(_flat(results))
+        after = tuple(flat(*results))
         own: tuple[Value, ...] = ()
         if loop.range is None or loop.leaves:
-            own = self.add_while(loop, iteration, kinds, tuple(_flat(initial)), after, going)
+            own = self.add_while(loop, iteration, kinds, tuple(flat(*initial)), after, going)
         else:
-            block.parameters = (iteration.number, *_flat(iteration.carried))
-            self.builder.add(For(loop.range.size, tuple(_flat(initial)), block, after))
+            block.parameters = (iteration.number, *flat(*iteration.carried))
+            self.builder.add(For(loop.range.size, tuple(flat(*initial)), block, after))
         same = self.unchanged(loop, iteration)
         pairs = zip(loop.names, carried, results, strict=True)
         self.names.put(loop.names, [a if name in same else b for name, a, b in pairs])
         return own
 
     def unchanged(self, loop: Loop, iteration: Iteration) -> set[Name]:
-        """The names of what could change without being assigned, and no iteration changes."""
+        """The names that can change without an assignment, but that no iteration changes."""
         given, unassigned = iteration.given[loop.leaves :], self.unassigned
         pairs = zip(loop.names, iteration.carried, given, strict=True)
         return {name for name, a, b in pairs if name in unassigned and [*flat(a)] == [*flat(b)]}
@@ -305,30 +314,30 @@ class Loops(Counting):
         after: tuple[Value, ...],
         going: Value | None,
     ) -> tuple[Value, ...]:
-        """Adds a loop with a condition: it carries whether it hasn't been left, and the index,
-        where it counts, before the rest."""
+        """Adds a loop with a condition. Before the names, it carries whether it hasn't been left,
+        and the index where it counts."""
         flags = [Value(BOOL)] if going is not None else []
         indices = [iteration.number] if loop.counts else []
         body, builder = iteration.block, self.builder
-        body.parameters = (*flags, *indices, *_flat(iteration.carried))
+        body.parameters = (*flags, *indices, *flat(*iteration.carried))
         with builder.inside(body):
             one = builder.constant(1) if indices else None
             stepped = [builder.apply("add", [index, one]) for index in indices]  # type: ignore[list-item]
         body.results = (*iteration.given[: loop.leaves], *stepped, *body.results)
         before, span = dict(self.names.held), loop.node.span
-        with builder.inside(Block()) as asked:
+        with builder.inside(Block()) as condition:
             index, held = Value(I64), [fresh(kind) for kind in kinds]
             flag = Value(BOOL) if flags else None
-            asked.parameters = (*_some(flag), *([index] if indices else []), *_flat(held))
+            condition.parameters = (*_some(flag), *([index] if indices else []), *flat(*held))
             self.names.put(loop.names, held)
             states = self.values_in(self.unassigned)
-            asked.results = (self.goes_on(loop, flag, index),)
+            condition.results = (self.goes_on(loop, flag, index),)
             if self.values_in(self.unassigned) != states:
                 raise NotCompiled("a condition that draws or updates is not compiled", span)
         self.names.held = before
         first = (*_some(going), *[builder.constant(0) for _ in indices])
         own = tuple([Value(v.type) for v in first])
-        builder.add(While((*first, *initial), asked, body, (*own, *after)))
+        builder.add(While((*first, *initial), condition, body, (*own, *after)))
         return own
 
 
@@ -342,8 +351,8 @@ def _is_unknown(kind: Kind) -> bool:
 
 
 def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
-    """How an iteration changes what a name holds, such that the next may keep its kind: an int
-    becomes a float, or anything becomes of another kind, as a list becomes an array."""
+    """How an iteration changes a kind so that the next one may keep it: from int to float, or to
+    another kind, as from a list to an array."""
     if before == after or isinstance(before, Absent | Unknown) or isinstance(after, Unknown):
         return ""
     differ = Unknown("", None)
@@ -354,11 +363,6 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
     is_int = before == I64 or isinstance(before, MixedKind)
     return "float" if is_int and isinstance(after, Scalar) and is_float(after) else ""
-
-
-def _flat(held: Sequence[Any]) -> Iterator[Value]:
-    for each in held:
-        yield from flat(each)
 
 
 def _some(value: Value | None) -> tuple[Value, ...]:

@@ -1,7 +1,8 @@
 """Statements in IR: assignments, branches and returns.
 
-A path through statements ends where they do, or at a `return`, `break` or `continue`. What follows
-an `if` that ends some paths is lowered inside its branches, so that each block has one end.
+A path through statements ends where they do, or at a `return`, `break` or `continue`. The
+statements after an `if` that ends some paths are lowered inside its branches, so that each block
+has one end.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from .kinds import Array, Maybe, Mixed, without_variable
 from .loops import End, Finish
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
-MAX_PATHS = 64  # through a function, by an `if` that ends some of them
+MAX_PATHS = 64  # through a function with `if`s that end paths
 
 
 class Lowering(Iterating):
     """The lowering of one region.
 
-    for_rows  whether the region is for rows: it steps back where an expectation fails, and prints
-              nothing; otherwise it has no such statements
+    for_rows  whether the region is for rows: then it steps back where an expectation fails, and
+              prints nothing; other regions have no such statements
     """
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
@@ -42,7 +43,7 @@ class Lowering(Iterating):
     def call_body(
         self, function: program.Function, then: Callable[[Any], Any] | None = None
     ) -> Any:
-        """What a function returns, or what `then` makes of that on each path."""
+        """The result of a function's body, or what `then` makes of it on each path."""
 
         def finish(end: End, value: Any) -> Any:
             if end == "stop":
@@ -57,7 +58,8 @@ class Lowering(Iterating):
             self.paths = outer
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:
-        """Lowers statements up to the end of the path, and gives what `finish` makes of that."""
+        """Lowers statements up to the end of the path, and returns what `finish` makes of that
+        end."""
         for k, statement in enumerate(statements):
             self.count(statement.span)
             if isinstance(statement, program.Return):
@@ -97,7 +99,7 @@ class Lowering(Iterating):
         return go(0)
 
     def after_loop(self, node: Any, rest: Sequence[Any], finish: Finish) -> Any:
-        """What follows a loop that may have returned."""
+        """The statements after a loop that may have returned."""
         held = self.names.held.pop(Name(self.frame, RETURNED), ABSENT)
         if held is ABSENT:
             return self.path(rest, finish)
@@ -202,7 +204,7 @@ class Lowering(Iterating):
         return apply("le", [apart, apply("add", [atol, apply("mul", [rtol, apply("abs", [b])])])])
 
     def show(self, node: program.Print) -> None:
-        """Rows print nothing. What would be printed is computed, as it may fail."""
+        """A `print`, which rows don't show. Its values are computed, as that may fail."""
         if not self.for_rows:
             raise self.not_compiled(node)
         for item in node.items:

@@ -1,6 +1,7 @@
-"""`vmap(f)` inside a region: a loop over rows, whose results are put into arrays.
+"""`vmap(f)` inside a region: a loop over rows, which puts its results into arrays.
 
-Many rows have a kernel of their own, which computes several at once: they are left to it.
+A `vmap` over many rows isn't compiled here: it has a kernel of its own, which computes several rows
+at once.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class RowMaps(Matrices):
     def all_rows(
         self, function: Any, arguments: list[Any], axes: Sequence[int | None], size: int, span: Span
     ) -> Any:
-        """What a function gives for each of so many rows, in arrays."""
+        """The results of a function for each of `size` rows, in arrays."""
         at, before = Value(I64), self.values_in(self.unassigned)
         self.naturals.add(at)
         with self.scope(Block(), []) as body:
@@ -84,7 +85,7 @@ class RowMaps(Matrices):
         return self.as_structured(result, map(Stored, after), span)
 
     def as_structured(self, held: Any, arrays: Iterator[Stored], span: Span) -> Any:
-        """Arrays in place of the numbers and arrays that lists and dicts hold."""
+        """What is held for a row, with the numbers and arrays in it replaced by the next arrays."""
         if type(held) is tuple:
             return tuple([self.as_structured(item, arrays, span) for item in held])
         if isinstance(held, Record):
@@ -93,7 +94,7 @@ class RowMaps(Matrices):
 
 
 def _is_of_row(held: Any) -> bool:
-    """Whether what is held for each row can be in an array for all of them."""
+    """Whether arrays for all rows can have what is held for each row."""
     if isinstance(held, Stored):
         return not held.listed and held.type.element != BOOL
     return isinstance(held, Value) and held.type != BOOL

@@ -1,6 +1,6 @@
 """Jacobians and Hessians of functions inside a region: a loop over the columns, or over the rows
-where these are fewer, of which each is one derivative along a unit vector. The numbers in lists and
-dicts are one array meanwhile, and the matrix is cut into blocks for them."""
+where these are fewer. Each is one derivative along a unit vector. Meanwhile the numbers in lists
+and dicts are one array; then the matrix is cut into blocks for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .kinds import (
 from .names import NotCompiled, Transform
 from .transforms import Transforms
 
-MOST = 64  # columns, or rows: the interpreter finds out whether it can compute several at once
+MOST = 64  # columns, or rows; of more the interpreter tries to compute several at once
 
 
 class Matrices(Transforms):
@@ -75,12 +75,9 @@ class Matrices(Transforms):
     def jacobian_of(
         self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span
     ) -> Any:
-        """The Jacobian of a function by some of its arguments: blocks in the structure of what it
-        gives, and of these."""
-        states = self.values_in(self.states)
+        """The Jacobian of a function by some of its arguments: blocks, in the structure of its
+        result and of these arguments."""
         block, kind = self.body(callee, given, named, span)
-        if self.values_in(self.states) != states:
-            raise NotCompiled("a function that updates variables is not differentiated here", span)
         moving = tuple([given[k] for k in callee.wrt])
         by = plain(kind_of(moving if callee.listed else moving[0]))
         target, source = _as_one(kind, span), _as_one(by, span)
@@ -92,8 +89,8 @@ class Matrices(Transforms):
         return self.in_blocks(found, kind, by, span)
 
     def in_blocks(self, found: Any, kind: Kind, source: Kind, span: Span) -> Any:
-        """The blocks of a Jacobian that was found as one array, of what is of a kind by a
-        source."""
+        """The blocks of a Jacobian that was found as one array. `kind` and `source` are those of
+        target and source."""
         size = sum([prod(_shape(leaf, span)) for leaf in leaves_of(source)])
         count = sum([prod(_shape(leaf, span)) for leaf in leaves_of(kind)])
         places = CPU.xp.arange(1, count * size + 1).reshape(count, size)
@@ -122,8 +119,8 @@ class Matrices(Transforms):
     def of_block(
         self, callee: Transform, block: Block, given: list[Any], kind: Kind, span: Span
     ) -> Any:
-        """The Jacobian of a block of the function, which gives what is of a kind. Rules of the
-        program are asked, which forward mode doesn't do."""
+        """The Jacobian of a block of the function, whose result is of a kind. Derivative rules of
+        the program are called for it, which forward mode doesn't do."""
         [k] = callee.wrt
         source = plain(kind_of(given[k]))
         region = Region("function", block)
@@ -167,7 +164,7 @@ class Matrices(Transforms):
         n: int,
         span: Span,
     ) -> Value:
-        """A matrix, in an array of some kind, with `n` columns, line by line."""
+        """A matrix of `n` columns, in an array, filled line by line."""
         builder = self.builder
         m = kind.size // n
 
@@ -197,7 +194,7 @@ class Matrices(Transforms):
         return after
 
     def unit(self, kind: Kind, at: Value) -> Any:
-        """An array of a kind, or a number, that is 1 at a place, and 0 elsewhere."""
+        """An array or a number of a kind that is 1 at a place, and 0 elsewhere."""
         builder = self.builder
         zero, one = [builder.number(number, _element(kind)) for number in (0.0, 1.0)]
         if isinstance(kind, Scalar):
@@ -231,8 +228,8 @@ def _shape(kind: Kind, span: Span) -> Sequence[int]:
 
 
 def _list_shape(held: Any) -> tuple[int, ...] | None:
-    """The shape that nested lists of numbers have as an array; None where they are ragged or hold
-    anything else."""
+    """The shape of nested lists of numbers as an array; None where they are ragged or hold anything
+    else."""
     if type(held) is not tuple:
         return () if isinstance(held, Value | Mixed) else None
     shapes = {_list_shape(item) for item in held} or {()}
@@ -241,7 +238,7 @@ def _list_shape(held: Any) -> tuple[int, ...] | None:
 
 
 def _as_one(kind: Kind, span: Span) -> Kind:
-    """The kind of one array of all the numbers in lists and dicts; other kinds are as they are."""
+    """The kind of one array with all the numbers in lists and dicts; any other kind as it is."""
     if not isinstance(kind, ListOf | RecordOf):
         return kind
     types = list(types_of(kind))
@@ -251,8 +248,8 @@ def _as_one(kind: Kind, span: Span) -> Kind:
 
 
 def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any], span: Span) -> Any:
-    """What lists and dicts of a kind hold, where `give` tells what stands for a kind that isn't
-    one, and for its part of the rows."""
+    """A structure of lists and dicts of a kind. `give` returns its leaves, from a leaf's kind and
+    its part of the rows."""
     if not isinstance(kind, ListOf | RecordOf):
         return give(kind, rows)
     items, start = [], 0

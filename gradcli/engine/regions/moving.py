@@ -1,4 +1,4 @@
-"""Ops in IR that only move elements: each element of what they give is one of the operand's, or 0.
+"""Ops in IR that only move elements: each element of the result is one of the operand's, or 0.
 
 Which one, the op itself says: it is computed on the places of the operand's elements.
 """
@@ -32,7 +32,7 @@ class Moving(Statistics):
     """The lowering of ops that move elements."""
 
     def moved(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """What such an op gives of an array. All its options are known."""
+        """The result of such an op on an array. All its options are known."""
         held, *borders = operands
         if any(self.builder.known.get(border) != 0 for border in borders):
             raise NotCompiled("a border of what isn't 0 is not compiled", span)
@@ -51,7 +51,7 @@ class Moving(Statistics):
         return self.of_places(array, found, span)
 
     def plain(self, value: Any, span: Span) -> Any:
-        """An option as the interpreter has it."""
+        """An option as the interpreter takes it."""
         if isinstance(value, Array):
             value = value.items
         if isinstance(value, tuple):
@@ -120,5 +120,5 @@ class Moving(Statistics):
 
 
 def _swapped(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """What belongs to axes, with the last two in the other order."""
+    """Items that belong to axes, with the last two exchanged."""
     return (*sizes[:-2], sizes[-1], sizes[-2]) if len(sizes) > 1 else sizes

@@ -1,7 +1,7 @@
-"""What names hold while a region is lowered: values of the IR, and what is known without running.
+"""What names hold while a region is lowered: IR values, and things that are known without running.
 
-Names live in frames, one for each call that is being inlined. The two sides of a branch and the
-iterations of a loop begin with the same frames, so these are copied and put back.
+Names live in frames, one for each call that is being inlined. The two sides of a branch, and the
+iterations of a loop, begin with the same frames, so these are copied and put back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..ir.instructions import Value
 
 
 class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
-    """Why something is in no region, and where it stands."""
+    """Why something is in no region, and where in the program it is."""
 
     def __init__(self, reason: str, span: Span | None) -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
 
 class UnknownInt(NotCompiled):
     """An int would have to be known. `parameters` are those of the region that it is computed from,
-    where nothing else decides it; `arguments` are those of the function that calls itself."""
+    if nothing else decides it; `arguments` are the arguments of the function that calls itself."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class UnknownInt(NotCompiled):
 
 
 class Picks(NotCompiled):
-    """An index picks one of few elements, and is known where some loops, `nodes` by identity, are
+    """An index picks one of few elements. It would be known if the loops `nodes`, by identity, were
     lowered iteration by iteration."""
 
     def __init__(self, span: Span | None, nodes: frozenset[int]) -> None:
@@ -50,27 +50,27 @@ class Picks(NotCompiled):
 
 
 class Unresolved(Exception):  # noqa: N818 - an answer, not an error
-    """What a recursive call gives isn't known yet: other paths say it."""
+    """The result of a recursive call isn't known yet: other paths decide it."""
 
 
 class Name(NamedTuple):
-    """Where a name lives."""
+    """The place where a name lives."""
 
     frame: int
     slot: int
 
 
 class Closure(Entity):
-    """A function of the program, and the frame that it was made in."""
+    """A function of the program, and the frame where it was made."""
 
     function: program.Function
     frame: int
-    defaults: tuple[Name, ...]  # of its parameters: where they are held, if there are any
+    defaults: tuple[Name, ...]  # names that hold the default values of its parameters
 
 
 class Transform(Entity):
-    """A derivative of a function, as a function: by the arguments at the positions `wrt`, which are
-    a list in the program, or one."""
+    """A derivative of a function, as a function: by the arguments at the positions `wrt`. `listed`:
+    whether the program gives these as a list."""
 
     kind: str
     function: Closure | Transform | Rows | Op
@@ -79,16 +79,16 @@ class Transform(Entity):
 
 
 class Rows(Entity):
-    """A function that is mapped over rows: `axes` are those of its arguments, or of all; None for
-    what the rows share."""
+    """A function that is mapped over rows. `axes` are the axes of the rows of its arguments, or of
+    all arguments; None for an argument that the rows share."""
 
     function: Closure | Transform | Rows | Op
     axes: Any
 
 
 class Members(Entity):
-    """An imported program, or an instance of a module: the frame that its names live in, their
-    slots, and the variables that an instance lists, where these are known."""
+    """An imported program, or an instance of a module: the frame of its names, their slots, and the
+    variables that an instance lists, if these are known."""
 
     frame: int
     slots: dict[str, program.Slot]
@@ -96,34 +96,35 @@ class Members(Entity):
 
 
 class Variable(Entity):
-    """A variable whose state the program may change, wherever it is held: in a name, in a list, as
-    an argument. `state` is where the state is. Gradients exist by a `trainable` one."""
+    """A variable whose state the program may change, in a name, a list or an argument. `state` is
+    the name that holds the state. Gradients exist by a `trainable` one."""
 
     state: Name
     trainable: bool
 
 
 class Unknown(Entity):
-    """What isn't a value of the region: why, and where that was found."""
+    """Something that is no value of the region: why, and where that was found."""
 
     reason: str
     span: Span | None
 
 
 class Absent:
-    """What a name holds that has no value."""
+    """What a name without a value holds."""
 
 
 ABSENT = Absent()
-RETURNED = -1  # the slot of what a `return` in a loop gives
-STOPPED = -2  # the slot of whether a loop stopped before an iteration that isn't compiled
-SEQUENCE = -3  # the slot of what a loop goes over that is no range
-SEED = -4  # the slot of the seed of random numbers
-DRAWS = -5  # the slot of how many times random numbers have been drawn
+# Slots of a frame for things that have no name:
+RETURNED = -1  # the value of a `return` in a loop
+STOPPED = -2  # whether a loop stopped before an iteration that isn't compiled
+SEQUENCE = -3  # what a loop goes over, if that is no range
+SEED = -4  # the seed of random numbers
+DRAWS = -5  # the number of draws of random numbers so far
 
 
 class Names:
-    """The frames of a region that is being lowered. A name that has no value isn't there."""
+    """What the names in the frames of a region hold. Names without a value aren't there."""
 
     def __init__(self) -> None:
         self.held: dict[Name, Any] = {}

@@ -1,5 +1,5 @@
-"""Functions with a derivative rule of their own, in IR: a call of one is a call of a region, which
-has a rule that is a region, too.
+"""Functions with a derivative rule of their own, in IR: a call of one is a call of a region, and
+the rule is a region, too.
 
 The rule's region runs the body of the function again, for the names that the rule reads, and then
 the rule, where the body returns. Forward mode goes through the body.
@@ -28,8 +28,8 @@ EQ, ALL, ISFINITE = (OPS[name] for name in ("eq", "all", "isfinite"))
 class OwnRules(Recursion):
     """The lowering of functions with rules of their own.
 
-    traces_variables  whether a value that isn't constant may be traced without being told so: then
-                      no function with a rule captures one
+    traces_variables  whether a value that isn't constant may be traced, though the region isn't
+                      told so: then no function with a rule captures one
     """
 
     traces_variables = False
@@ -37,7 +37,7 @@ class OwnRules(Recursion):
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
         if callee.function.rule is None:
             return super().entered(callee, arguments, span)
-        captured = self.names.of(self.reached(callee, arguments))
+        captured = self.names.of(self.names_read(callee, arguments))
         if self.traces_variables and any(
             has_tangents(each.type) and each not in self.builder.known
             for each in flat(self.values(captured))
@@ -86,8 +86,9 @@ class OwnRules(Recursion):
     def paired_answers(
         self, arguments: list[Any], answer: Any, dy: Any, span: Span
     ) -> Iterator[Value]:
-        """The cotangents of arguments, each with whether it is connected, of what a rule returns:
-        a list of one for each, or for a single one the cotangent itself."""
+        """The cotangents of arguments that a rule returns, each with whether it is connected. A
+        rule returns a list of one for each argument; for a single argument, it may return the
+        cotangent itself."""
         if len(arguments) == 1 and not _is_wrapped(arguments[0], answer):
             answer = (answer,)
         if type(answer) is not tuple or len(answer) != len(arguments):
@@ -96,7 +97,7 @@ class OwnRules(Recursion):
             yield from self.answers(held, g, dy, span)
 
     def answers(self, held: Any, g: Any, dy: Any, span: Span) -> Iterator[Value]:
-        """Those of one argument."""
+        """The same for one argument."""
         g = self.value(g)
         moving = [each for each in flat(held) if has_tangents(each.type)]
         if g is None:
@@ -129,8 +130,8 @@ class OwnRules(Recursion):
         raise NotCompiled("a rule returns a gradient of another shape or dtype", span)
 
     def strict_answer(self, g: Any, dy: Any, span: Span) -> Any:
-        """A gradient, but 0 where it isn't finite and the cotangent is 0: its element in the same
-        place, if it has the same shape, otherwise all of it."""
+        """A gradient, set to 0 where it isn't finite and the cotangent is 0: element by element if
+        they have the same shape, otherwise as a whole."""
         false, zero = self.builder.constant(False), self.builder.constant(0.0)
         parts = [self.apply(EQ, [part, zero], span) for part in leaves(dy)]
         if len(parts) == 1 and _shape(dy) == _shape(g):
@@ -143,8 +144,8 @@ class OwnRules(Recursion):
 
 
 def _is_wrapped(held: Any, answer: Any) -> bool:
-    """Whether the answer for a single argument is a list with its gradient, and not a gradient that
-    is a list."""
+    """Whether a rule has returned the gradient of its single argument in a list, rather than a
+    gradient that is a list."""
     if type(answer) is not tuple or len(answer) != 1:
         return False
     [inner] = answer
@@ -154,7 +155,7 @@ def _is_wrapped(held: Any, answer: Any) -> bool:
 
 
 def _shape(held: Any) -> tuple[int, ...] | None:
-    """The shape of an array; () for a number, and None for what is neither."""
+    """The shape of an array; () for a number; None for anything else."""
     if isinstance(held, Array | Stored):
         return held.shape
     return () if isinstance(held, Value | Mixed) else None

@@ -19,8 +19,8 @@ Step = Value | slice | Array | Stored
 
 
 class Part(NamedTuple):
-    """A part of an array: its shape, where in the array its elements are, by their indices, and
-    whether they follow each other there."""
+    """A part of an array: its shape, the places of its elements in the array, by their indices, and
+    whether they are contiguous."""
 
     shape: tuple[int, ...]
     place: Callable[[Indices], Value]
@@ -50,7 +50,7 @@ class Parts(StoredArrays):
         return Pending(part.shape, held.type.element, at, flat if part.is_flat else None)
 
     def stored_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
-        """An array with another value where `stored_part` reads."""
+        """An array with another value in the part that `stored_part` reads."""
         if has_arrays(steps):
             raise NotCompiled("a change at indices that an array has is not compiled", span)
         part = self.part_at(held, steps, span)
@@ -90,7 +90,7 @@ class Parts(StoredArrays):
         return self.as_type(number, kind, span)
 
     def part_at(self, held: Stored, steps: Sequence[Step], span: Span) -> Part:
-        """The part that ints, slices and arrays of ints lead to."""
+        """The part to which ints, slices and arrays of ints lead."""
         if len(steps) > len(held.shape):
             raise NotCompiled("there are more indices here than axes", span)
         self.count(span)
@@ -135,7 +135,7 @@ class Parts(StoredArrays):
         return shapes.pop() if shapes else ()
 
     def counted_array(self, indices: Stored, n: int, span: Span) -> Stored:
-        """Indices from 0 into so many items, after a check that all are in range."""
+        """Indices into `n` items, counted from 0, after a check that all are in range."""
         if indices.type.element != I64:
             raise NotCompiled("an index that is no int and no slice is not compiled", span)
         builder, given = self.builder, self.elements(indices)
@@ -163,8 +163,8 @@ class Parts(StoredArrays):
         return Stored(self.made(self.mapped(from_0, [given], span), span))
 
     def counted_from_0(self, at: Value, n: int | Value, span: Span) -> Value:
-        """An index from 0 into so many items, after a check that it is in range, unless it is known
-        to be."""
+        """An index into `n` items, counted from 0, after a check that it is in range, unless that
+        is known."""
         builder, known = self.builder, self.builder.known.get(at)
         if known is not None and isinstance(n, int):
             if not -n <= known < n:
@@ -186,6 +186,6 @@ def has_arrays(steps: Iterable[Any]) -> bool:
 
 
 def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
-    """Whether an array of a shape is broadcast into another one."""
+    """Whether an array of a shape can be broadcast to another one."""
     pairs = zip(shape[::-1], into[::-1], strict=False)
     return all(n in (1, m) for n, m in pairs)

@@ -81,7 +81,7 @@ class Products(Reductions):
     def looped_products(
         self, parts: Sequence[Pending], terms: Sequence[str], result: str, sizes: Sizes, span: Span
     ) -> Any:
-        """The sums as an `each`; without terms to add, as elements of an expression."""
+        """The sums as an `each`. Without terms to add, the elements of an expression."""
         builder, order = self.builder, _loops(terms, result)
         kind = widest({part.type for part in parts})
         shape = tuple([sizes[label] for label in result])
@@ -115,7 +115,7 @@ class Products(Reductions):
         return found
 
     def at_labels(self, array: Pending, labels: str, at: Mapping[str, Value]) -> Value:
-        """An element of an array. Axes of one element are broadcast."""
+        """The element of an array at labels. Axes of one element are broadcast."""
         sizes = zip(labels, array.shape, strict=True)
         return array.at([at[each] if n > 1 else self.builder.constant(0) for each, n in sizes])
 
@@ -151,13 +151,13 @@ class Products(Reductions):
         self, held: Any, labels: str, order: str, turned: str, sizes: Sizes, span: Span
     ) -> tuple[Value, bool]:
         """A factor in memory with its axes in an order, and whether its matrices are column by
-        column: `turned` is the order in which they are so."""
+        column, which is so if it has the order `turned`."""
         if labels == turned != order and isinstance(held, Stored) and is_float(held.type.element):
             return held.value, True
         return self.matrix(self.relabelled(held, labels, order, sizes, span), span)
 
     def relabelled(self, held: Any, labels: str, order: str, sizes: Sizes, span: Span) -> Pending:
-        """An array with its axes in another order, and those of one element broadcast."""
+        """An array with its axes in another order. Axes of one element are broadcast."""
         array: Pending = self.operand(held, span)
         shape = tuple([sizes[label] for label in order])
         if (labels, array.shape) == (order, shape):
@@ -176,7 +176,7 @@ class Products(Reductions):
         return self.made(factor if is_float(factor.type) else floats, span), False
 
     def factors(self, operands: Sequence[Any], span: Span) -> list[Any]:
-        """Factors as arrays, of types that NumPy doesn't widen."""
+        """Factors as arrays, of types that NumPy wouldn't promote."""
         found = [self.factor(held, span) for held in operands]
         types = {each.type.element if isinstance(each, Stored) else each.type for each in found}
         if F32 in types and len(types) > 1:
@@ -216,8 +216,8 @@ class Products(Reductions):
     # ---- other shapes ----------------------------------------------------------------------------
 
     def viewed(self, held: Any, span: Span) -> Pending:
-        """An array, to be read element by element; one of few elements only at indices that are
-        known here."""
+        """An array, to be read element by element. The indices into one of few elements must be
+        known."""
         array = held if isinstance(held, Stored | Pending) else self.some_array(held, span)
         if isinstance(array, Array) and not is_many(array.shape):
             known, shape = self.builder.known, array.shape
@@ -231,7 +231,7 @@ class Products(Reductions):
         return found
 
     def line_of(self, held: Any, span: Span) -> Pending:
-        """The elements of an array, as one of one axis."""
+        """The elements of an array as an array of one axis."""
         array = self.viewed(held, span)
         flat = array.flat or self.elements(Stored(self.made(array, span))).flat
         assert flat is not None
@@ -265,7 +265,7 @@ class Products(Reductions):
         return self.reshaped(array, tuple(shape), span)
 
     def reshaped(self, held: Any, shape: tuple[int, ...], span: Span) -> Any:
-        """An array with its elements, as many, in another shape."""
+        """An array with the same elements in another shape."""
         array = self.line_of(held, span)
         flat = array.flat
         assert flat is not None
@@ -279,14 +279,14 @@ class Products(Reductions):
 
 
 def _places(labels: str, sizes: Sizes) -> Iterator[dict[str, int]]:
-    """What the labels are for each of the elements that they count, the last the fastest."""
+    """The values of the labels for each element that they count, the last label the fastest."""
     for place in product(*[range(sizes[label]) for label in labels]):
         yield dict(zip(labels, place, strict=True))
 
 
 def _loops(terms: Sequence[str], result: str) -> list[str]:
-    """All labels in the order of loops over them: those of the result, then those over which is
-    summed, but last that along which most arrays are contiguous."""
+    """All labels in the order of the loops over them: those of the result, then those that are
+    summed over, last the one along which most arrays are contiguous."""
     labels = dict.fromkeys(result + "".join(terms))
     last = max(labels, key=lambda label: sum([t.endswith(label) for t in (*terms, result)]))
     return [*[label for label in labels if label != last], last]

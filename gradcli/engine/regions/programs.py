@@ -1,4 +1,4 @@
-"""A whole program as one region, and what of it is in none."""
+"""A whole program as one region, and the statements of it that are in no region."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ..passes.copying import used
 from ..passes.expansion import expand
 from .arrays import state_kind
 from .flow import assigned, is_draw
-from .given_kinds import is_value
 from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
+from .result_kinds import is_value
 
-MOST = 2**16  # instructions: to compile more takes a minute and gigabytes
+MOST = 2**16  # instructions: compiling more takes a minute and gigabytes
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 
 
 class Initial(NamedTuple):
-    """The value of a variable as the program computes it: a region of the same kind as the
-    variable, and the positions of the program's parameters that it takes."""
+    """The initial value of a variable, computed as the program does: a region whose result has the
+    variable's kind, and the positions of the program's parameters that it takes."""
 
     region: Region
     takes: list[int]
@@ -39,13 +39,13 @@ class Initial(NamedTuple):
 class Lowered:
     """A program in IR.
 
-    original    its region, whose parameters are the states of the variables, and its results the
-                outputs, as it is differentiated: before derivative rules are written out
-    regions     those that it calls, as they are differentiated, and their derivatives
+    original    its region before derivative rules are written out, the form to be differentiated.
+                Parameters are the states of the variables, results the outputs
+    regions     those that it calls, in the same form, and their derivatives
     parameters  the names of the variables, each with its kind
     results     the names of the outputs, each with its kind
     reasons     why statements aren't in it, in order
-    states      how the program computes the values of variables that aren't given from outside
+    states      the initial values of variables that aren't given from outside
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class Lowered:
 
     @cached_property
     def region(self) -> Region:
-        """The region as operations of the table alone."""
+        """The region, with operations of the table alone."""
         return expand(self.original)
 
     @cached_property
     def others(self) -> list[Region]:
-        """Those that it calls, functions that call themselves, in the same way."""
+        """The regions that it calls, with operations of the table alone."""
         return [expand(called) for called in self.regions.called_by(self.original)]
 
     @property
@@ -84,9 +84,9 @@ def lower_program(
     real: Scalar = F64,
     seed: int = 0,
 ) -> Lowered:
-    """The region of a program, whose floats are `real`; `inputs` are values from outside, by name,
-    of which only the types count. `for_rows`: whether it is for rows, as `Lowering` says. `seed`
-    is that of random numbers."""
+    """The region of a program. `inputs` are values from outside by name, of which only the types
+    count. `for_rows`: whether it is for rows, as `Lowering` says. `real` is the type of its floats;
+    `seed` is the seed of random numbers."""
     return _Main(node, inputs, for_rows, real, seed).lowered()
 
 
@@ -130,7 +130,7 @@ class _Main:
         except TooLong:
             reason = NotCompiled(f"what takes more than {MOST} instructions is not compiled", span)
             return Lowered(Region("main", Block()), Regions(), {}, {}, [reason], {})
-        self.block.results = tuple([v for held in self.results.values() for v in flat(held)])
+        self.block.results = tuple(flat(*self.results.values()))
         kinds = {name: kind_of(held) for name, held in self.results.items()}
         region, regions = Region("main", self.block), self.lowering.regions
         return Lowered(region, regions, self.parameters, kinds, self.reasons, self.states)
@@ -155,7 +155,7 @@ class _Main:
             self.forget(node, Unknown(reason.reason, reason.span))
 
     def imported(self, node: program.Import) -> None:
-        """An imported program is lowered once; what of it isn't compiled is so where it is read."""
+        """Lowers an imported program, once. What isn't compiled of it raises where it is read."""
         names, key = self.lowering.names, id(node.program)
         if key not in self.imports:
             outer = self.lowering.frame, self.lowering.liveness, self.path
@@ -174,9 +174,9 @@ class _Main:
         names.held[Name(self.lowering.frame, node.slot.index)] = self.imports[key]
 
     def forget(self, node: Any, unknown: Unknown) -> None:
-        """What a statement that isn't compiled may have changed isn't known after it: the names
-        that it assigns, the number of draws, and where variables are updated all that may be
-        one."""
+        """Makes everything unknown that a statement which isn't compiled may have changed: the
+        names that it assigns, the number of draws, and, where variables are updated, everything
+        that may be a variable."""
         names, frame = self.lowering.names.held, self.lowering.frame
         names.update({Name(frame, slot.index): unknown for slot in assigned([node])})
         names.pop(self.lowering.draws, None)
@@ -203,9 +203,9 @@ class _Main:
             self.note(reason)
 
     def declare(self, node: program.Declare) -> None:
-        """A declared variable is a parameter of the type that its state has. A constant that isn't
-        given from outside is known besides if it is an int; and where it depends on variables, it
-        is as any other value."""
+        """A declared variable is a parameter of the type that its state has. A constant int that
+        isn't given from outside is also known. A constant that depends on variables is like any
+        other value."""
         name, span, names = self.path + node.slot.name, node.span, self.lowering.names
         before, draws = dict(names.held), [self.lowering.draws]
         own, began = Name(self.lowering.frame, node.slot.index), names.of(draws)
@@ -245,7 +245,8 @@ class _Main:
         names.held[own] = held
 
     def initial(self, state: Block) -> Initial:
-        """A value that is computed by a block, and by what of the program so far it needs."""
+        """The initial value that a block computes, with the code of the program before it that it
+        needs."""
         wanted, needed = used([state]), list[Instruction]()
         for made in reversed(self.block.instructions) if wanted else ():
             if not wanted.keys().isdisjoint(made.results):
@@ -267,8 +268,8 @@ def _asks_of_variables(node: Any) -> bool:
 def declared_kind(
     declared: program.TypeSpec | None, first: Kind | None, given: Any, real: Scalar
 ) -> Kind | None:
-    """The kind of a variable that is declared with a type, or a value, or is given one from
-    outside; None where it isn't known."""
+    """The kind of a variable that is declared with a type or a value, or is given a value from
+    outside. None where it isn't known."""
     if isinstance(first, StoredOf):
         first = ArrayOf(first.type.shape, first.type.element)
     kind = getattr(first, "type", first) if first is not None else _scalar_given(given, real)
@@ -291,7 +292,7 @@ def _shape_given(value: Any) -> tuple[int, ...]:
 
 
 def _scalar_given(value: Any, real: Scalar) -> Scalar | None:
-    """The type of numbers from outside, where the program doesn't say: ints become floats of the
+    """The type of numbers from outside, if the program doesn't say it: ints become floats of the
     run."""
     while isinstance(value, list) and value:
         value = value[0]

@@ -1,4 +1,4 @@
-"""What a `for` goes over in IR: ints, or the items of an array."""
+"""What a `for` loop goes over in IR: ints, or the items of an array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ir.instructions import Value
 
 
 class Range(NamedTuple):
-    """The ints that a loop goes over: `start`, and `size` - 1 more, each `step` further."""
+    """The ints of a range: `size` of them from `start` on, `step` apart."""
 
     start: Value
     step: Value
@@ -28,7 +28,7 @@ class Range(NamedTuple):
         return builder.apply("add", [self.start, index], span)
 
     def is_natural(self, builder: Builder) -> bool:
-        """Whether it is known that no int of it is negative."""
+        """Whether all its ints are known not to be negative."""
         start, step = builder.known.get(self.start), builder.known.get(self.step)
         return start is not None and step is not None and start >= 0 and step > 0
 
@@ -40,7 +40,7 @@ class Range(NamedTuple):
         return range(start, start + max(size, 0) * step, step)
 
     def rest(self, builder: Builder, span: Span) -> Range:
-        """All of them but the first."""
+        """The range without its first int."""
         start = builder.apply("add", [self.start, self.step], span)
         return Range(start, self.step, difference(builder, self.size, builder.constant(1), span))
 
@@ -58,8 +58,8 @@ class Zipped(Entity):
 
 
 class Items(NamedTuple):
-    """The elements or rows of an array that a loop goes over: `size` of them from `start` on, an
-    index. `read` gives the one at an index."""
+    """The elements or rows of an array that a loop goes over: `size` of them, from the index
+    `start` on. `read` gives the one at an index."""
 
     read: Callable[[Value], Any]
     start: Value
@@ -72,7 +72,7 @@ class Items(NamedTuple):
         return self.read(index)
 
     def rest(self, builder: Builder, span: Span) -> Items:
-        """All of them but the first."""
+        """The items without the first one."""
         one = builder.constant(1)
         start = builder.apply("add", [self.start, one], span)
         return Items(self.read, start, difference(builder, self.size, one, span))
@@ -82,5 +82,5 @@ Over: TypeAlias = Range | Items
 
 
 def difference(builder: Builder, a: Value, b: Value, span: Span) -> Value:
-    """One int less another."""
+    """`a - b`, for ints."""
     return a if builder.known.get(b) == 0 else builder.apply("sub", [a, b], span)

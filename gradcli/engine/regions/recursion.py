@@ -1,15 +1,15 @@
 """Functions that call themselves, in IR: regions that call each other.
 
-A function that is inlined inside itself again and again is lowered as a region of its own, once for
-each kinds of arguments, unless it is small and calls no other for these. What it reads from outside
-is passed to it, and how deep it is: it steps back where the interpreter would say that calls are
-too deep. The kind of its result follows from the paths on which it doesn't call itself, and then
-from the others.
+A function that is inlined inside itself again and again becomes a region of its own, one for each
+combination of kinds of its arguments. A small region that calls no other is inlined all the same.
+What the function reads from outside is passed to the region, and so is the depth of the call: the
+region steps back where the interpreter would say that calls are too deep. The kind of the result
+follows from the paths on which the function doesn't call itself, and then from the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...diagnostics import Span
@@ -62,15 +62,16 @@ SMALL = 128  # instructions
 
 
 class Recursive(Exception):  # noqa: N818 - an answer, not an error
-    """A function calls itself."""
+    """A function turns out to call itself."""
 
 
 class Specialised(Struct, frozen=False):
     """A function as a region, for arguments of given kinds and names from outside.
 
-    known    ints that it is specialised on, by the positions of arguments
-    result   the kind of what it returns; None if that isn't known yet
-    is_open  whether it is being lowered, and was_asked, whether its result was asked for meanwhile
+    known        ints that it is specialised on, by the positions of arguments
+    result       the kind of what it returns; None if that isn't known yet
+    is_open      whether it is being lowered
+    result_used  whether a call has used `result` meanwhile
     """
 
     region: Region
@@ -80,7 +81,7 @@ class Specialised(Struct, frozen=False):
     known: dict[int, int]
     result: Kind | None = None
     is_open: bool = True
-    was_asked: bool = False
+    result_used: bool = False
 
     def fits(
         self,
@@ -98,13 +99,13 @@ class Recursion(Calls):
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
-        self.level: Value | None = None  # of the call that the region is; None in the main one
+        self.level: Value | None = None  # the depth of the region's call; None in the main region
         self.entering: list[int] = []  # the functions that are being inlined
         self.recursive: set[int] = set()
-        self.lowered_size = 0  # what has been lowered of regions
+        self.lowered_size = 0  # of all regions so far
         self.specialised: list[Specialised] = []
-        self.deciding: dict[int, set[int]] = {}  # by functions, arguments that decide shapes
-        self.regions, self.named = Regions(), 0  # those that are lowered, and how many have names
+        self.deciding: dict[int, set[int]] = {}  # for functions, the arguments that decide shapes
+        self.regions, self.named = Regions(), 0  # the finished regions, and the number of names
 
     def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
         function = id(callee.function)
@@ -118,7 +119,7 @@ class Recursion(Calls):
         try:
             with self.builder.undoing(Recursive):
                 given = super().entered(callee, arguments, span)
-            if not has_functions(given):  # which may read the names of the call
+            if not has_functions(given):  # a function may read the names of the call
                 changed = self.unassigned
                 held = self.names.of(changed)
                 self.names.held = before
@@ -133,8 +134,8 @@ class Recursion(Calls):
         return self.called_region(callee, arguments, span)
 
     def called_region(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
-        """A call of the function's region, which gets the states of variables."""
-        names = self.reached(callee, arguments)
+        """A call of the function's region, which gets variables as their states."""
+        names = self.names_read(callee, arguments)
         given = [*arguments, *self.names.of(names)]
         held = list(map(self.values, given))
         kinds = list(map(kind_of, held))
@@ -147,7 +148,7 @@ class Recursion(Calls):
             raise NotCompiled(found.result.reason, span)
         if self.states:
             self.copy_returned(found.region, given, span)
-        operands = [self.next_level(span), *_flat(held)]
+        operands = [self.next_level(span), *flat(*held)]
         if not found.is_open and callee.function.rule is None and _is_small(found.region.block):
             return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
         result = fresh(found.result)
@@ -162,27 +163,28 @@ class Recursion(Calls):
         outside: dict[Name, Kind],
         span: Span,
     ) -> Specialised:
-        """The region of a function for these arguments. Ints among these that have to be known for
-        it, and are known here, are part of what it is specialised on."""
+        """The region of a function for these arguments. It is specialised on those ints among them
+        that have to be known for it."""
         deciding = self.deciding.setdefault(id(callee.function), set())
         while True:
             known = {k: n for k in deciding if type(n := self.known_number(held[k])) is int}
             try:
                 return self.specialisation(callee, arguments, outside, known, span)
             except UnknownInt as unknown:
-                asked = sorted(unknown.arguments)
-                if not asked:
+                needed = sorted(unknown.arguments)
+                if not needed:
                     raise
-                for k in asked:
+                for k in needed:
                     if type(self.known_number(held[k])) is not int:
                         raise UnknownInt(span, held[k], unknown.reason) from None
-                deciding.update(asked)
+                deciding.update(needed)
 
     def known_number(self, held: Any) -> Any:
         return self.builder.known.get(held) if isinstance(held, Value) else None
 
     def copy_returned(self, region: Region, given: Sequence[Any], span: Span) -> None:
-        """Notes of which variables, among what a region gets, it may return the states."""
+        """Notes the variables passed to a region whose states it may return: the results are
+        copies."""
         block, position = region.block, 1  # behind the level
         may_be = returned_parameters(region, block.results)
         types = {value.type for value in block.results}
@@ -193,21 +195,21 @@ class Recursion(Calls):
                 self.copy(held, self.names.held, span)
 
     def body_of(self, region: Region, operands: Sequence[Value], span: Span) -> Sequence[Value]:
-        """Adds the instructions of a region, which calls no other, for these operands; gives its
-        results."""
+        """Adds the instructions of a region that calls no other; returns its results."""
         instructions, results = inlined(region.block, operands)
         self.count(span, len(instructions))
         self.builder.extend(instructions)
         return results
 
     def next_level(self, span: Span) -> Value:
-        """How deep a call from here is."""
+        """The depth of a call from here."""
         if self.level is None:
             return self.builder.constant(self.depth + 1)
         return self.builder.apply("add", [self.level, self.builder.constant(self.depth)], span)
 
-    def reached(self, callee: Closure, arguments: Sequence[Any]) -> list[Name]:
-        """The names that a function reads from outside, itself or by functions that it gets."""
+    def names_read(self, callee: Closure, arguments: Sequence[Any]) -> list[Name]:
+        """The names that a function reads from outside, directly or through functions that it
+        gets."""
         found: dict[Name, None] = {}
         pending = [callee, *arguments]
         while pending:
@@ -231,11 +233,11 @@ class Recursion(Calls):
         known: dict[int, int],
         span: Span,
     ) -> Specialised:
-        """The region of a function for these kinds. One that is being lowered has the kind of
+        """The region of a function for these kinds. One that is still being lowered has the kind of
         result that is known so far."""
         for each in self.specialised:
             if each.fits(callee, arguments, outside, known):
-                each.was_asked = True
+                each.result_used = True
                 return each
         if len(self.specialised) == MAX_REGIONS or self.lowered_size > MAX_TOTAL:
             raise NotCompiled("this recursion needs too many regions", span)
@@ -254,20 +256,21 @@ class Recursion(Calls):
         return made
 
     def complete(self, made: Specialised, span: Span) -> None:
-        """Adds what a region has besides its body."""
+        """Adds to a region what it has besides its body."""
 
     def settled(self, made: Specialised, others: int, span: Span) -> Block:
-        """The body of a function that returns what its calls of itself are taken to return."""
+        """The body of a function, lowered until its calls of itself return the kind that it
+        returns."""
         differ = Unknown("what a recursive function returns is of different kinds", span)
         while True:
-            made.was_asked = False
+            made.result_used = False
             block, result = self.lowered_region(
                 made, span, lambda given: Calls.entered(self, made.callee, given, span)
             )
             kind = kind_of(result)
             wider = kind if made.result is None else joined(made.result, kind, differ)
             is_same, made.result = wider == made.result, wider
-            if is_same or not made.was_asked:
+            if is_same or not made.result_used:
                 break
             del self.specialised[others:]  # which were lowered with the old kind
         with self.builder.inside(block):
@@ -277,8 +280,8 @@ class Recursion(Calls):
     def lowered_region(
         self, made: Specialised, span: Span, body_of: Callable[[list[Any]], Any]
     ) -> tuple[Block, Any]:
-        """A block that takes what a function's region does, and what `body_of` its arguments
-        gives."""
+        """A block with the parameters of a function's region, and the result of `body_of` for the
+        arguments in them."""
         outer = self.names.held, self.level, self.entering, self.depth, self.deepest
         size, self.size = self.size, 0
         arguments = [fresh(kind) for kind in made.arguments]
@@ -287,7 +290,7 @@ class Recursion(Calls):
         self.depth = self.deepest = 0
         try:
             with self.builder.inside(Block()) as block:
-                block.parameters = (self.level, *_flat(arguments), *_flat(outside.values()))
+                block.parameters = (self.level, *flat(*arguments, *outside.values()))
                 with self.builder.inside(Block()) as body:
                     numbers = {k: self.builder.constant(n) for k, n in made.known.items()}
                     given = [numbers.get(k, each) for k, each in enumerate(arguments)]
@@ -295,7 +298,7 @@ class Recursion(Calls):
                 most = self.builder.constant(MAX_DEPTH + 1 - self.deepest)
                 self.builder.add(Check(self.builder.apply("le", [self.level, most])))
                 block.instructions += body.instructions
-        except Unresolved:  # which it is as long as it is so for a region that calls this one
+        except Unresolved:  # as long as the result of a region that calls this one is unknown
             open_ones = [each for each in self.specialised if each.is_open and each is not made]
             if any(each.result is None for each in open_ones):
                 raise
@@ -319,7 +322,7 @@ class Recursion(Calls):
 
 
 def _is_small(block: Block) -> bool:
-    """Whether a block calls no region, and a call of it would cost about as much as itself."""
+    """Whether a block calls no region, and is about as quick as a call of it."""
     return size_of(block) <= SMALL and not any(isinstance(made, Call) for made in every(block))
 
 
@@ -331,8 +334,3 @@ def _read(held: Any) -> set[Name]:
         captured = [Name(held.frame, slot.index) for slot, _ in held.function.captures]
         return {*captured, *held.defaults}
     return set()
-
-
-def _flat(held: Any) -> Iterator[Value]:
-    for each in held:
-        yield from flat(each)

@@ -1,5 +1,4 @@
-"""Reductions of arrays in IR, with the bits of NumPy's: of all elements, or of those along an
-axis."""
+"""Reductions of arrays in IR, with NumPy's bits: of all elements, or of those along an axis."""
 
 from __future__ import annotations
 
@@ -18,11 +17,11 @@ from .kinds import Array, Stored
 from .names import NotCompiled
 from .stored import Indices, Pending
 
-EXACT = 4096  # elements of an expression, of which the sum has NumPy's bits whatever their order
+EXACT = 4096  # elements of an expression, at most, whose sum always has NumPy's order
 
 
 class Lines(NamedTuple):
-    """The elements of an array of many, or its lines along an axis."""
+    """An array of many elements, to be reduced as a whole or along an axis."""
 
     elements: Pending
     axis: int | None = None
@@ -33,12 +32,12 @@ class Lines(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many elements are combined with each other."""
+        """The number of elements that are combined with each other."""
         return self.elements.size if self.axis is None else self.elements.shape[self.axis]
 
 
 Group: TypeAlias = Sequence[Value] | Lines  # elements that are reduced together
-Found: TypeAlias = Any  # what a group gives: a number, or a `Pending` with one for each line
+Found: TypeAlias = Any  # the result of a group: a number, or a `Pending` with one for each line
 
 _FIRST: dict[str, dict[Scalar, Any]] = {
     "maximum": {**dict.fromkeys(FLOATS, -inf), I64: INT_MIN},
@@ -52,7 +51,7 @@ Options = Mapping[str, Any]
 
 
 def number_of(items: Group) -> int:
-    """How many elements there are."""
+    """The number of elements of a group."""
     return items.size if isinstance(items, Lines) else len(items)
 
 
@@ -61,11 +60,11 @@ def _types(items: Group) -> set[Any]:
 
 
 class Reductions(Elements):
-    """The lowering of what combines elements: of sums, means, norms, and of `any` and `all`."""
+    """The lowering of reductions: sums, means, norms, `any` and `all`."""
 
     def total(self, items: Group, span: Span) -> Found:
-        """The sum of elements. That of an expression of more than `EXACT` elements whose operands
-        are broadcast adds the sums of its rows."""
+        """The sum of elements. The sum of an expression of more than `EXACT` elements, with
+        operands that are broadcast, adds the sums of its rows."""
         if not isinstance(items, Lines):
             return super().total(items, span)
         pending, axis = items
@@ -78,7 +77,7 @@ class Reductions(Elements):
         return self.combined("add", items, span)
 
     def combined(self, way: str, items: Lines, span: Span) -> Found:
-        """Elements, combined in a way of `each`."""
+        """The elements of lines, combined in a way of `each`."""
         (pending, axis), builder = items, self.builder
         first = builder.number(_FIRST[way][pending.type], pending.type)
         if axis is None:
@@ -103,7 +102,7 @@ class Reductions(Elements):
         return self.elements(Stored(found))
 
     def each(self, items: Group, change: Callable[..., Value], span: Span, *beside: Found) -> Group:
-        """Elements that become others, beside numbers that their group has."""
+        """Changes each element, which may depend on the numbers that its group has `beside`."""
         if not isinstance(items, Lines):
             return [change(item, *beside) for item in items]
         pending, axis = items
@@ -111,7 +110,7 @@ class Reductions(Elements):
         return Lines(self.mapped(change, [pending, *spread], span), axis)
 
     def along_axis(self, found: Found, like: Pending, axis: int | None, span: Span) -> Found:
-        """A number for each line, as one for each element."""
+        """A number for each line, repeated for each element of the line."""
         if not isinstance(found, Pending):
             return found
         assert axis is not None
@@ -124,7 +123,7 @@ class Reductions(Elements):
         return Pending(like.shape, found.type, at)
 
     def of_found(self, change: Callable[..., Value], found: Sequence[Found], span: Span) -> Found:
-        """What is computed of the numbers that groups have."""
+        """Changes the numbers that groups have."""
         if any(isinstance(each, Pending) for each in found):
             return self.mapped(change, found, span)
         return change(*found)
@@ -132,27 +131,27 @@ class Reductions(Elements):
     # ---- what is reduced -------------------------------------------------------------------------
 
     def only(self, options: Options, names: Sequence[str], span: Span) -> None:
-        """Refuses options other than these."""
+        """Raises NotCompiled for options other than these."""
         for name in options:
             if name not in names:
                 raise NotCompiled(f"`{name} =` is not compiled", span)
 
     def some_array(self, held: Any, span: Span, whole: bool = False) -> Array:
-        """What is held as an array; `whole`: no element is read on its own."""
+        """What is held, as an array. `whole`: no element is read on its own."""
         found = self.stacked(held, span) if whole else self.as_array(held, span)
         if not isinstance(found, Array):
             raise NotCompiled("a number is no array here", span)
         return found
 
     def some_elements(self, held: Any, span: Span, whole: bool = False) -> Array:
-        """The same, of one element at least."""
+        """The same, with at least one element."""
         found = self.some_array(held, span, whole)
         if not found.items:
             raise NotCompiled("a reduction of no elements is not compiled", span)
         return found
 
     def groups(self, array: Array, k: int) -> list[list[Value]]:
-        """The elements that a reduction along an axis takes together, of one or two."""
+        """The elements that a reduction along an axis combines, of an array of one or two axes."""
         if len(array.shape) == 1:
             return [list(array.items)]
         width = array.shape[1]
@@ -167,7 +166,7 @@ class Reductions(Elements):
         return k % rank
 
     def reduced(self, held: Any, options: Options, span: Span, of: Callable[[Group], Found]) -> Any:
-        """What `of` makes of the elements of an array, or of those along an axis."""
+        """`of` the elements of an array, or of its lines along an axis."""
         self.only(options, ["axis", "keepdims"], span)
         axis = options.get("axis")
         if isinstance(held, Value) and isinstance(held.type, Scalar) and not options:
@@ -196,8 +195,8 @@ class Reductions(Elements):
         return known
 
     def with_axis(self, found: Any, shape: tuple[int, ...], axis: Any, span: Span) -> Any:
-        """What a reduction of an array of a shape gives, with axes of one element in the place of
-        those that are gone."""
+        """The result of a reduction of an array of a shape, with an axis of one element in place of
+        each that was reduced."""
         if isinstance(found, Value):
             assert isinstance(found.type, Scalar)
             return Array((1,) * len(shape), (found,), found.type)
@@ -227,12 +226,12 @@ class Reductions(Elements):
         return self.reduced(operands[0], options, span, of)
 
     def numbers(self, items: Group, span: Span) -> Group:
-        """Bools as ints, which they are where they are added."""
+        """Bools as ints, for sums."""
         kind = items.type if isinstance(items, Lines) else items[0].type
         return self.as_all(items, I64, span) if kind == BOOL else items
 
     def as_all(self, items: Group, kind: Scalar, span: Span) -> Group:
-        """Elements as those of another type."""
+        """Elements as another type."""
         if isinstance(items, Lines) and items.type == kind:
             return items
         return self.each(items, lambda item: self.builder.cast(item, kind), span)
@@ -259,14 +258,14 @@ class Reductions(Elements):
 
         return self.reduced(operands[0], options, span, of)
 
-    def norm(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """The root of the sum of squares, of zeros or where it is so far from the ends of the range
-        that the interpreter doesn't scale."""
-        builder = self.builder
+    def squares(self, items: Group, span: Span) -> Group:
+        """The squares of elements: not of their sizes, which have other derivatives."""
+        return self.each(items, lambda item: self.builder.apply("mul", [item, item], span), span)
 
-        def square(item: Value) -> Value:
-            """Not of its size: that has another derivative, and at 0 none."""
-            return builder.apply("mul", [item, item], span)
+    def norm(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The root of the sum of squares. Steps back where the interpreter may scale: unless all
+        elements are 0, or the sum is far from the ends of the range."""
+        builder = self.builder
 
         def is_safe(total: Value, sizes: Value) -> Value:
             zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
@@ -278,7 +277,7 @@ class Reductions(Elements):
 
         def of(items: Group) -> Found:
             items = self.several(self.as_floats(items, span), span)
-            total = self.total(self.each(items, square, span), span)
+            total = self.total(self.squares(items, span), span)
             sizes = self.total(
                 self.each(items, lambda item: builder.apply("abs", [item], span), span), span
             )
@@ -288,7 +287,7 @@ class Reductions(Elements):
         return self.reduced(operands[0], options, span, of)
 
     def check_all(self, found: Found, span: Span) -> None:
-        """Steps back unless what groups have holds for all of them."""
+        """Steps back unless a condition holds for all groups."""
         if isinstance(found, Pending):
             found = self.combined("and", Lines(found), span)
         self.builder.add(Check(found))
@@ -300,7 +299,7 @@ class Reductions(Elements):
         return self.truth(operands[0], options, span, False)
 
     def truth(self, held: Any, options: Options, span: Span, stop: bool) -> Any:
-        """Whether any element is true, or, without `stop`, whether all are."""
+        """Whether any element is true; without `stop`, whether all are."""
 
         def either(found: Value, item: Value) -> Value:
             sides = (self.builder.constant(True), found) if stop else (found, item)
@@ -316,7 +315,7 @@ class Reductions(Elements):
         return self.reduced(held, options, span, of)
 
     def cumsum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """The sums of the first elements, each of the one before."""
+        """The sums of the first elements, one for each element."""
         if isinstance(operands[0], Stored):
             return self.running_sums(operands[0], options, span)
         array = self.some_elements(operands[0], span)
@@ -331,7 +330,7 @@ class Reductions(Elements):
         return self.tied(self.array(array.shape, totals, span))
 
     def running_sums(self, held: Stored, options: Options, span: Span) -> Stored:
-        """The same of many elements of one axis: a loop."""
+        """The same for many elements of one axis: a loop."""
         kind, builder = held.type, self.builder
         if len(kind.shape) > 1 or options or kind.element == BOOL:
             raise NotCompiled("`cumsum` of more than one axis is not compiled", span)

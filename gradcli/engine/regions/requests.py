@@ -1,8 +1,8 @@
 """Derivatives of values in IR: `grad(y, x)`, `t.gradient(y, x)`.
 
-Such a request is the pullback of the instructions that lowering has added since the start of the
-tape: of the region, or of an iteration. The sources are variables, whose states at that start are
-where the pullback ends.
+Such a request is the pullback of the instructions that lowering has added since the tape began:
+with the region, or with an iteration. The sources are variables; the pullback ends at the states
+that they had at that beginning.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ from .names import Name, NotCompiled, Variable
 from .reductions import Options
 from .states import States, shape_and_type
 
-_JOINING = (Branch, For, While, Call)  # whose results may be values as they were before
-_KEEPING = (For, While, Call)  # what pullbacks need is on a stack
+_JOINING = (Branch, For, While, Call)  # whose results may be values from before them
+_KEEPING = (For, While, Call)  # whose pullbacks need a stack
 _GRADIENT = Signature('target, sources; unconnected="none", seed=none')
 
 
 class Window(Entity, frozen=False):
-    """A tape: the instructions that count, and what the states of variables were before these.
+    """A tape: the instructions that it records, and the states of variables before them.
 
-    block       that they are in
-    before      the last instruction before them
+    scope       the region or the iteration where the tape is
+    block       the block with the instructions
+    before      the last instruction before them, in a list; an empty list if there is none
+    began       the states of variables before them
     automatic   whether trainable variables are watched
-    watched     those that are so by `watch`
+    watched     the variables that are watched by `watch`
     persistent  whether it can be asked more than once, and `spent`, whether it was asked
-    is_open     whether its block is being lowered
+    is_open     whether its block is still being lowered
     """
 
     scope: Scope
@@ -59,7 +61,7 @@ class Window(Entity, frozen=False):
 class Requests(States):
     """The lowering of tapes, and of derivatives of values.
 
-    once    whether nothing that these give is differentiated again, so that it depends on nothing
+    once    whether no derivative here is differentiated again: then derivatives depend on nothing
     paused  whether a `pause` is being lowered
     """
 
@@ -67,7 +69,7 @@ class Requests(States):
         super().__init__(*given)
         self.once, self.paused = False, False
         self.windows: list[Window] = []  # the tapes that are open
-        # What requests have given a stack, each with the pullback that takes from it.
+        # The instructions to which requests gave a stack, each with the pullback that pops it.
         self.stacked_up: list[tuple[list[Instruction], list[Instruction]]] = []
 
     def all(self, statements: Sequence[Any]) -> None:
@@ -76,7 +78,7 @@ class Requests(States):
     # ---- tapes -----------------------------------------------------------------------------------
 
     def tape(self, node: program.Tape) -> None:
-        """`tape t { … }`: the tape is held by its name from the start."""
+        """`tape t { … }`: its name holds the tape from the start."""
         if self.paused:
             raise NotCompiled("a tape in a `pause` is not compiled", node.span)
         options = {name: self.known_bool(value) for name, value in node.options}
@@ -94,7 +96,7 @@ class Requests(States):
         window.instructions, window.is_open = _since(block, before), False
 
     def pause(self, node: program.Pause) -> None:
-        """`pause { … }`: what is computed in the block depends on nothing after it."""
+        """`pause { … }`: after the block, what it computed depends on nothing."""
         outer, self.paused = self.paused, True
         block, kept = self.builder.block, self.surviving(node, self.liveness.after(node))
         before = block.instructions[-1:]
@@ -119,7 +121,7 @@ class Requests(States):
         return known
 
     def watch(self, node: program.Watch) -> None:
-        """A watched number becomes a variable, in a state that nothing led to."""
+        """`watch x`: a watched number becomes a variable, whose state depends on nothing."""
         if node.tape is None and not self.windows:
             raise NotCompiled("`watch` for the main tape is not compiled", node.span)
         window = self.windows[-1] if node.tape is None else self.expression(node.tape)
@@ -135,7 +137,7 @@ class Requests(States):
             window.watched.append(held.state)
 
     def watched(self, held: Any, slot: program.Slot | None, span: Span) -> Variable:
-        """The variable that a watched constant becomes, which its name holds from now on."""
+        """The variable that a watched constant becomes. Its name holds the variable from now on."""
         held = self.as_array(held, span) if type(held) is tuple else held
         numbers = list(flat(held)) if isinstance(held, Value | Array) else []
         if slot is None or not numbers or any(v not in self.builder.known for v in numbers):
@@ -152,8 +154,7 @@ class Requests(States):
         """`t.gradient(y, x)`, or a call of a method of something else."""
         if not isinstance(receiver, Window):
             return super().member_call(receiver, node)
-        given = [self.expression(a.value) for a in node.arguments if not a.keyword]
-        named = {a.keyword: self.expression(a.value) for a in node.arguments if a.keyword}
+        given, named = self.given_to(node)
         try:
             slots, chosen = _GRADIENT.bind("gradient", len(given), list(named))
         except BindingError:
@@ -183,7 +184,7 @@ class Requests(States):
         return super().apply(op, operands, span, options)
 
     def detached(self, held: Any, span: Span) -> Any:
-        """A number or an array that depends on nothing."""
+        """A number or an array, as one that depends on nothing."""
         held = self.values(held)
         held = self.as_array(held, span) if type(held) is tuple else held
         _, kind = shape_and_type(held)
@@ -199,8 +200,8 @@ class Requests(States):
         span: Span,
         window: Window | None = None,
     ) -> Any:
-        """The gradients of a target's sum, in the structure of the sources. All of these are
-        connected with it: the interpreter tells why one isn't."""
+        """The gradients of a target's sum, in the structure of the sources. All of them must be
+        connected: the interpreter tells why one isn't."""
         if self.paused:
             raise NotCompiled("a gradient of a value in a `pause` is not compiled", span)
         seed = options.get("seed")
@@ -249,7 +250,7 @@ class Requests(States):
         span: Span,
         window: Window | None,
     ) -> Derivatives:
-        """Adds a pullback; gives the cotangents of the states that variables began in."""
+        """Adds a pullback; returns the cotangents of the states at the beginning of the window."""
         scope = self.scopes[-1]
         if scope.path[-1] is not self.builder.block or (window and window.scope is not scope):
             raise NotCompiled("a gradient of what was computed elsewhere is not compiled", span)
@@ -271,7 +272,7 @@ class Requests(States):
             raise NotCompiled(
                 "a gradient in a branch, through a loop before it, is not compiled", span
             )
-        others = self.suspects(scope, made, variables, began) if window is None else set()
+        others = self.earlier_values(scope, made, variables, began) if window is None else set()
         try:
             before, after, found = pull_back(made, seeds, {*sources, *others}, self.regions)
         except NoRule as reason:
@@ -290,35 +291,36 @@ class Requests(States):
     def pulls_back_before(
         self, scope: Scope, made: Sequence[Instruction], sources: Iterable[Value]
     ) -> bool:
-        """Whether this is one side of a branch, and a loop or a call before the branch is pulled
-        back here. Where another side is taken, nothing takes from the stack what these keep, and
-        the gradient of that isn't compiled."""
+        """Whether this is one side of a branch, and the pullback goes through a loop or a call
+        before the branch. On the other side nothing would pop what these push; so a gradient of
+        this gradient isn't compiled."""
         here = {id(each) for each in scope.path[-1].instructions}
         before = [each for each in made if id(each) not in here]
         keep = [each for each in before if any(isinstance(m, _KEEPING) for m in every(_of(each)))]
         moving = varied(Block((), list(made)), sources) if keep else set()
         return any(not moving.isdisjoint(each.results) for each in keep)
 
-    def suspects(
+    def earlier_values(
         self,
         scope: Scope,
         made: Sequence[Instruction],
         variables: Sequence[Variable],
         began: Mapping[Name, Any],
     ) -> set[Value]:
-        """What instructions use that was computed before this iteration, and may depend on one of
-        the variables, other than by a state of a variable."""
+        """The values from before this iteration that instructions use, and that may depend on one
+        of the variables in another way than through states."""
         outside: set[Value] = set()
         for outer in self.scopes[:-1]:
             states = [v for each in variables for v in flat(outer.began.get(each.state))]
             moving = {*states, *outer.carried, *outside}
             outside |= varied(Block((), outer.instructions), moving)
         outside.update(scope.carried)
-        outside.difference_update([v for state in began.values() for v in flat(state)])
+        outside.difference_update(flat(*began.values()))
         return {v for v in used([Block((), list(made))]) if v in outside and has_tangents(v.type)}
 
     def gradient_by(self, held: Any, began: Sequence[Value], found: Derivatives, span: Span) -> Any:
-        """The gradient by a variable, from the cotangents of what its state began as."""
+        """The gradient by a variable, from the cotangents of the values that its state began
+        with."""
         parts = [found.get(value) for value in began]
         there = [part for part in parts if part is not None]
         if not there:
@@ -351,7 +353,7 @@ def _is_stack(value: Value) -> bool:
 
 
 def _since(block: Block, before: Sequence[Instruction]) -> list[Instruction]:
-    """The instructions of a block after one of them, or all of them."""
+    """The instructions of a block after the one in `before`; all if there is none."""
     start = len(block.instructions)
     while start and block.instructions[start - 1 : start] != [*before]:
         start -= 1

@@ -34,7 +34,7 @@ class Scalars(Branching):
         return self.builder.operation(op, operands, span)
 
     def known_int(self, held: Any, span: Span) -> int:
-        """An int that has to be known. Raises UnknownInt."""
+        """The value of an int, which must be known. Raises UnknownInt."""
         if not isinstance(held, Value) or held.type != I64:
             raise NotCompiled("an int is needed here", span)
         known = self.builder.known.get(held)
@@ -43,8 +43,8 @@ class Scalars(Branching):
         return known
 
     def int_power(self, op: Op, base: Value, exponent: Value, span: Span) -> Any:
-        """A power of an int: a float if the exponent is negative. The exponent has to be known,
-        unless a loop counts it."""
+        """A power of an int: a float if the exponent is negative. The exponent must be known, or be
+        counted by a loop."""
         builder = self.builder
 
         def real() -> Value:
@@ -62,7 +62,7 @@ class Scalars(Branching):
         return Mixed(is_int, whole, self.either(is_int, lambda: builder.constant(0.0), real, span))
 
     def product(self, base: Value, times: Value, span: Span) -> Value:
-        """The product of an int with itself, so many times. More than 63 times it is left to the
+        """The product of `times` factors `base`, an int. More than 63 factors are left to the
         interpreter."""
         builder = self.builder
         builder.add(Check(builder.apply("lt", [times, builder.constant(64)])))
@@ -74,8 +74,8 @@ class Scalars(Branching):
         return result
 
     def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span) -> Any:
-        """An op on operands of which the k-th is an int or a float. Beside a float, and where the
-        op makes floats of ints, it is a float."""
+        """An op whose `k`th operand is an int or a float. Beside a float, and where the op makes
+        floats of ints, it is computed as a float."""
         mixed = operands[k]
 
         def of(value: Value) -> Any:
@@ -87,8 +87,7 @@ class Scalars(Branching):
         return self.either(mixed.is_int, lambda: of(mixed.whole), lambda: of(mixed.real), span)
 
     def as_float(self, number: Any, span: Span) -> Value:
-        """A number as a float. One that is an int or a float depends on the float only where it is
-        one."""
+        """A number as a float. A `Mixed` one depends on its float only where it is a float."""
         kind = self.builder.real
         if not isinstance(number, Mixed):
             return number if is_float(number.type) else self.builder.cast(number, kind)

@@ -1,8 +1,8 @@
-"""Variables in IR: where programs change their states with `:=`.
+"""Variables in IR: changes of their states by `:=`.
 
-A variable is held by names, lists and arguments; its state is held by a name of its own, that no
-program mentions. A new state has the derivatives of the old one, whatever it was computed from: so
-it is the variable, and begins anew.
+A variable is held by names, lists and arguments. Its state is held by a name of its own that no
+program mentions. A new state has the derivatives of the old one, whatever it was computed from: it
+is the variable, and begins anew.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ..ir.instructions import Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
 from .arrays import state_kind
-from .kinds import Array, Stored, kind_of, rebuilt, without_variable
+from .kinds import Array, Stored, flat, kind_of, rebuilt, without_variable
 from .mapping import RowMaps
 from .names import NotCompiled, Variable
 from .stored import Pending
 
-# What a state is given of.
+# For the type of a state, the types of numbers that it can be set to.
 _WIDER = {**dict.fromkeys(FLOATS, (*FLOATS, I64, BOOL)), I64: (I64, BOOL), BOOL: (BOOL,)}
 
 
 class States(RowMaps):
-    """The lowering of what changes the states of variables."""
+    """The lowering of changes of states."""
 
     def update(self, node: program.Update) -> None:
         """`x := v`, and `x[i] := v`."""
@@ -44,7 +44,7 @@ class States(RowMaps):
         self.names.held[held.state] = self.restated(old, new, node.span)
 
     def update_part(self, variable: Variable, steps: Any, node: program.Update) -> None:
-        """`x[i] := v`, for the steps that lead to the part."""
+        """`x[i] := v`. `steps` lead to the part."""
         value = self.lazy(node.value)  # which may change the state, too
         old = self.state_to_change(variable, node.span)
         if not isinstance(old, Array | Stored):
@@ -55,7 +55,7 @@ class States(RowMaps):
             raise NotCompiled("a value that is broadcast into a part is not compiled", node.span)
         part = self.restated(before, value, node.span)
         new = self.with_part(without_variable(old), steps, without_variable(part), node.span)
-        self.names.held[variable.state] = rebuilt(kind_of(old), iter(_flat(new)))
+        self.names.held[variable.state] = rebuilt(kind_of(old), flat(new))
 
     def state_to_change(self, variable: Variable, span: Span) -> Any:
         if variable.state in self.copied:
@@ -70,7 +70,7 @@ class States(RowMaps):
         return self.as_array(value, node.span) if type(value) is tuple else value
 
     def restated(self, old: Any, value: Any, span: Span) -> Any:
-        """The state of a variable after `old`: a value of the same shape and type."""
+        """The new state of a variable, after `old`: a value of the same shape and type."""
         shape, kind = shape_and_type(old)
         if shape_and_type(value)[0] != shape:
             raise NotCompiled("a new state of another shape is not compiled", span)
@@ -82,11 +82,7 @@ class States(RowMaps):
         value = self.whole(value, span)
         if not shape:
             return value
-        return rebuilt(state_kind(shape, kind), iter(_flat(value)))
-
-
-def _flat(held: Any) -> tuple[Value, ...]:
-    return held.items if isinstance(held, Array) else (held.value,)
+        return rebuilt(state_kind(shape, kind), flat(value))
 
 
 def shape_and_type(held: Any) -> tuple[tuple[int, ...], Scalar]:

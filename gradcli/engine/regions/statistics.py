@@ -1,5 +1,5 @@
-"""Statistics in IR: extremes and where they are, what is computed with respect to one, such as
-`softmax`, and variances."""
+"""Statistics in IR: extremes and their places, functions relative to an extreme such as `softmax`,
+and variances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Statistics(Products):
         return self.reduced(operands[0], options, span, partial(self.extreme, "minimum", span))
 
     def extreme(self, name: str, span: Span, items: Group) -> Found:
-        """An extreme element: those that are equal to it share the derivative equally."""
+        """An extreme element. All elements that are equal to it share the derivative equally."""
         items = self.several(items, span)
         y = self.found_extreme(name, items, span)
         if not is_float(y.type):
@@ -47,7 +47,7 @@ class Statistics(Products):
             return builder.apply("where", [builder.apply("eq", [item, y], span), one, zero], span)
 
         def shared(y: Value, moves: Value, ties: Value) -> Value:
-            """The sum of it and their mean move, which is 0: as a difference, which keeps -0.0."""
+            """`y + moves / ties`, where `moves` is 0, as a difference that keeps -0.0."""
             mean, down = builder.apply("div", [moves, ties], span), builder.apply("neg", [y], span)
             return builder.apply("neg", [builder.apply("sub", [down, mean], span)], span)
 
@@ -55,7 +55,7 @@ class Statistics(Products):
         return self.of_found(shared, [y, moves, ties], span)
 
     def found_extreme(self, name: str, items: Group, span: Span) -> Found:
-        """The value of an extreme element, on which nothing depends."""
+        """The value of an extreme element, as one that depends on nothing."""
         if isinstance(items, Lines):
             if items.type == BOOL:
                 raise NotCompiled("an extreme of bools is not compiled", span)
@@ -80,7 +80,7 @@ class Statistics(Products):
     # ---- sums of exponentials --------------------------------------------------------------------
 
     def shifted(self, items: Group, span: Span) -> tuple[Group, Found]:
-        """Elements less the largest of them, and that one."""
+        """Elements minus the largest one, and the largest one."""
         items = self.several(self.as_floats(items, span), span)
         top = self.found_extreme("maximum", items, span)
         self.check_finite(top, span)
@@ -102,9 +102,9 @@ class Statistics(Products):
         return self.reduced(operands[0], options, span, of)
 
     def softmax(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """Exponentials, divided by their sum. They have the derivatives of being divided once more
-        by theirs, which is 1: each of the two takes off a mean, as does the rule of the table, and
-        where one of them is almost 1 the first alone cancels."""
+        """Exponentials, divided by their sum, and then divided once more by the sum of these, which
+        is 1. Each division removes a mean from the derivatives, as the rule of the table does;
+        where one of the elements is almost 1, the first removal alone would cancel."""
         builder = self.builder
 
         def divided(weight: Value, total: Value) -> Value:
@@ -132,7 +132,7 @@ class Statistics(Products):
         )
 
     def line(self, held: Any, options: Options, span: Span) -> tuple[Group, tuple[int, ...]]:
-        """The elements of an array along an axis: of one of few, the only one."""
+        """The elements of an array along an axis, of which a small array has only one."""
         self.only(options, ["axis"], span)
         if isinstance(held, Pending) and not is_many(held.shape):
             held = self.whole(held, span)
@@ -146,7 +146,7 @@ class Statistics(Products):
         return self.lines(self.elements(held), axis, span), held.shape
 
     def as_line(self, items: Group, shape: tuple[int, ...], span: Span) -> Any:
-        """Elements as an array."""
+        """Elements as an array of a shape."""
         if isinstance(items, Lines):
             return items.elements
         self.count(span, number_of(items))
@@ -161,7 +161,7 @@ class Statistics(Products):
         return self.reduced(operands[0], _others(options), span, of)
 
     def std(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        """Roots of variances. Steps back where one is 0: there the derivative is 0 by
+        """Roots of variances. Steps back at a variance of 0, where the derivative is 0 by
         convention."""
 
         def of(items: Group) -> Found:
@@ -175,8 +175,8 @@ class Statistics(Products):
         return self.reduced(operands[0], _others(options), span, of)
 
     def variance(self, items: Group, options: Options, span: Span) -> Found:
-        """The sum of squared distances from the mean, each less the first element, as the
-        interpreter has it, over how many there are."""
+        """The sum of squared distances from the mean, divided by their number. As in the
+        interpreter, the first element is subtracted from each at first."""
         builder = self.builder
         ddof = self.known_int(options["ddof"], span) if "ddof" in options else 0
         n = number_of(items)
@@ -189,15 +189,12 @@ class Statistics(Products):
         def apart(a: Value, b: Value) -> Value:
             return builder.apply("sub", [a, b], span)
 
-        def square(item: Value) -> Value:
-            return builder.apply("mul", [item, item], span)
-
         items = self.several(self.as_floats(items, span), span)
         first = builder.apply("fixed", [self.first(items)], span)
         items = self.several(self.each(items, apart, span, first), span)
         mean = builder.apply("div", [self.total(items, span), count], span)
         items = self.several(self.each(items, apart, span, mean), span)
-        total = self.total(self.each(items, square, span), span)
+        total = self.total(self.squares(items, span), span)
         return builder.apply("div", [total, builder.constant(float(n - ddof))], span)
 
     def first(self, items: Group) -> Value:
@@ -228,8 +225,8 @@ class Statistics(Products):
     def position(
         self, comparison: str, operands: Sequence[Any], options: Options, span: Span
     ) -> Any:
-        """The place of the first element that no other one is greater, or less, than. Steps back at
-        a nan."""
+        """The place of the first extreme element. `comparison` is the op that finds a better one.
+        Steps back at a nan."""
         builder = self.builder
 
         def of(items: Group) -> Found:

@@ -1,8 +1,8 @@
 """Arrays of many elements in IR.
 
 An array of many elements is one value. An expression of elementwise ops on such arrays is `Pending`
-until something asks for the array: so it is one `each`, whatever the number of its operations, and
-a part of an array that is only read, or summed, needs no copy.
+until something needs the array: so it is one `each`, whatever the number of its operations, and a
+part of an array that is only read, or summed, needs no copy.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
 from .ranges import Ints
 
-MAX_PENDING = 64  # operations of an expression that is one `each`, at least
+MAX_PENDING = 64  # operations of a pending operand; one with more is made first
 
 Indices = Sequence[Value]  # one for each axis
 
 
 class Pending(NamedTuple):
-    """An array that isn't made yet: `at` adds the instructions that give the element at indices.
+    """An array that isn't made yet: `at` adds the instructions that compute the element at indices.
 
     flat        the same for a place, which is counted from 0, row by row; None where the elements
-                don't follow each other so in the arrays that are read
-    operations  that an element takes
-    transposed  the array of matrices that these are, each of them transposed
+                aren't in this order in the arrays that are read
+    operations  the number of operations for an element
+    transposed  the array of matrices of which these are the transposes, if there is one
     """
 
     shape: tuple[int, ...]
@@ -55,7 +55,7 @@ class StoredArrays(Arrays):
     # ---- whole arrays ----------------------------------------------------------------------------
 
     def whole(self, held: Any, span: Span) -> Any:
-        """What a name can hold: an array that is made, and one value if it has many elements."""
+        """What a name can hold: arrays are made, and one of many elements is one value."""
         if isinstance(held, Array) and is_many(held.shape):
             return self.packed(held)
         if isinstance(held, Pending):
@@ -74,14 +74,14 @@ class StoredArrays(Arrays):
         return Maybe(held.there, self.in_memory(held.held)) if isinstance(held, Maybe) else held
 
     def packed(self, held: Array) -> Stored:
-        """An array as one value."""
+        """An array of few elements as one value."""
         array = self.builder.room(ArrayType(held.type, held.shape))
         for k, item in enumerate(held.items):
             array = self.builder.put(array, self.builder.constant(k), item)
         return Stored(array, held.variable)
 
     def made(self, pending: Pending, span: Span) -> Value:
-        """Adds what makes an array."""
+        """Adds the instructions that make a pending array."""
         array = self.builder.room(ArrayType(pending.type, pending.shape))
         if pending.flat is not None:
             flat = pending.flat
@@ -103,7 +103,7 @@ class StoredArrays(Arrays):
         body: Callable[[Indices], Sequence[Value]],
         span: Span,
     ) -> list[Value]:
-        """Adds an `each` over the indices of a shape. Axes of one element are left out."""
+        """Adds an `each` over the indices of a shape, without the axes of one element."""
         self.count(span)
         axes = [k for k, size in enumerate(shape) if size != 1] or [0]
 
@@ -123,7 +123,7 @@ class StoredArrays(Arrays):
         return found
 
     def place(self, indices: Indices, shape: Sequence[int]) -> Value:
-        """The place in an array of a shape that indices lead to."""
+        """The place of the element at indices, in an array of a shape."""
         return self.builder.place(indices, strides(shape))
 
     def unpacked(self, held: Stored | Pending, span: Span | None) -> Array:
@@ -137,12 +137,12 @@ class StoredArrays(Arrays):
         return Array(pending.shape, tuple(items), pending.type, getattr(held, "variable", False))
 
     def indices(self, place: int, shape: tuple[int, ...]) -> list[Value]:
-        """The indices of a place that is known."""
+        """The indices of a known place."""
         steps = zip(strides(shape), shape, strict=True)
         return [self.builder.constant(place // step % size) for step, size in steps]
 
     def few_apart(self, held: Stored, span: Span | None) -> Stored | Array:
-        """An array that has been made; its elements as scalars if they are few."""
+        """An array; its elements as scalars if they are few."""
         is_one = is_many(held.shape)
         return held if is_one else self.unpacked(held, span)
 
@@ -160,7 +160,7 @@ class StoredArrays(Arrays):
         )
 
     def ready(self, pending: Pending, span: Span) -> Pending:
-        """An array whose elements can be read several times."""
+        """An array whose elements can be read several times: a pending one is made."""
         return self.elements(Stored(self.made(pending, span))) if pending.operations else pending
 
     def stacked(self, held: Any, span: Span) -> Any:
@@ -171,7 +171,7 @@ class StoredArrays(Arrays):
         return super().stacked(held, span)
 
     def concatenated(self, parts: Sequence[Any], axis: int, span: Span) -> Stored | Array:
-        """Arrays, those of each along an axis after those of the one before."""
+        """Arrays one after the other along an axis."""
         shapes = [part.shape for part in parts if isinstance(part, Pending)]
         rank = len(shapes[0])
         others = {tuple([n for k, n in enumerate(each) if k != axis % rank]) for each in shapes}
@@ -218,7 +218,7 @@ class StoredArrays(Arrays):
         return super().of_type(held, kind, span)
 
     def mapped(self, change: Callable[..., Any], parts: Sequence[Any], span: Span) -> Pending:
-        """What `change` gives of the elements of arrays, which are broadcast, and of numbers."""
+        """`change` of the elements of arrays, which are broadcast, and of numbers."""
         shape = broadcast([part.shape for part in parts if isinstance(part, Pending)])
         if shape is None:
             raise NotCompiled("the shapes of these arrays don't fit", span)
@@ -242,8 +242,8 @@ class StoredArrays(Arrays):
         return Pending(shape, kind, at, flat if is_flat else None, operations)
 
     def operand(self, held: Any, span: Span) -> Any:
-        """An operand of an op on many elements: an array that is read element by element, or a
-        number."""
+        """An operand of an op on many elements: a number, or an array that is read element by
+        element."""
         if type(held) is tuple:
             held = self.as_array(held, span)
         if isinstance(held, Array):
@@ -251,8 +251,8 @@ class StoredArrays(Arrays):
         return self.elements(held) if isinstance(held, Stored) else held
 
     def spread(self, pending: Pending, shape: tuple[int, ...], span: Span) -> Pending:
-        """An operand as an array of a shape, to which it is broadcast: what takes many operations
-        is made first, and what takes any where each element is read several times."""
+        """An operand, broadcast to a shape. It is made first if it takes many operations, or any
+        and each element is read several times."""
         is_spread = pending.shape != shape
         if pending.operations > (0 if is_spread else MAX_PENDING):
             pending = self.ready(pending, span)

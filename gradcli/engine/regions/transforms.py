@@ -19,11 +19,11 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .given_kinds import is_value
 from .kinds import Array, Kind, Record, Stored, flat, fresh, kind_of, plain, rebuilt, types_of
 from .names import Closure, NotCompiled, Rows, Transform
 from .own_rules import OwnRules
 from .reductions import Options
+from .result_kinds import is_value
 
 REVERSE = ("grad", "value_and_grad", "vjp")
 FORWARD = ("jvp", "value_and_jvp")
@@ -42,7 +42,7 @@ class Transforms(OwnRules):
         [function], chosen = operands, dict(options or {})
         wrt = chosen.pop("wrt", None)
         if op.name in SECOND and chosen.get("mode") in MODES:
-            del chosen["mode"]  # it decides about no more than rounding
+            del chosen["mode"]  # it affects nothing but rounding
         if chosen or op.name not in REVERSE + FORWARD + SECOND:
             raise NotCompiled(f"this `{op.name}` is not compiled", span)
         if not isinstance(function, Closure | Transform | Rows | Op):
@@ -61,10 +61,7 @@ class Transforms(OwnRules):
             raise NotCompiled("a derivative by arguments that there aren't is not compiled", span)
         for k in callee.wrt:
             given[k] = self.values(given[k])
-        states = self.values_in(self.states)
         block, kind = self.body(callee, given, named, span)
-        if self.values_in(self.states) != states:
-            raise NotCompiled("a function that updates variables is not differentiated here", span)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
         try:
@@ -82,8 +79,8 @@ class Transforms(OwnRules):
             raise NotCompiled(str(reason), span) from None
 
     def vector(self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span) -> Any:
-        """The tangent or cotangent that a call is made with, which is taken from its arguments:
-        the second one, or a keyword. None where it takes none."""
+        """The tangent or cotangent that a call gets as its second argument or as a keyword; None if
+        it takes none. It is removed from the arguments."""
         keyword = VECTORS.get(callee.kind)
         if keyword is None:
             return None
@@ -96,8 +93,8 @@ class Transforms(OwnRules):
     def body(
         self, callee: Transform, given: Sequence[Any], named: dict[str, Any], span: Span
     ) -> tuple[Block, Kind]:
-        """The function as a block, of parameters for the arguments that it is differentiated by,
-        and the kind of what it gives. It uses the others as they are."""
+        """The function as a block, and the kind of its result. The parameters are the arguments
+        that it is differentiated by; the block uses the others as they are."""
         arguments = list(given)
         parameters: list[Value] = []
         for k in callee.wrt:
@@ -108,7 +105,7 @@ class Transforms(OwnRules):
                 raise NotCompiled("a derivative by what is no float is not compiled", span)
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
-        began = self.names.of([self.draws])
+        states, began = self.values_in(self.states), self.names.of([self.draws])
         with self.builder.inside(Block(tuple(parameters))) as block:
             result = self.called(callee.function, arguments, named, span)
         self.count_draws(began, block, [v for k in callee.wrt for v in flat(given[k])])
@@ -117,17 +114,20 @@ class Transforms(OwnRules):
         if not is_value(kind) or not types or not all(map(has_tangents, types)):
             raise NotCompiled("the derivative of what is no float is not compiled", span)
         block.results = tuple(flat(result))
+        if self.values_in(self.states) != states:
+            raise NotCompiled("a function that updates variables is not differentiated here", span)
         return block, kind
 
     def count_draws(self, began: tuple[Any, ...], block: Block, arguments: Sequence[Value]) -> None:
-        """Counts what a block draws for these arguments, which has begun with so many draws."""
+        """Counts the draws of a block for these arguments. `began` is the number of draws before
+        it."""
         ended = self.names.of([self.draws])
         if ended != began:
             counted = Region("draws", Block(block.parameters, block.instructions, ended))
             self.names.put([self.draws], self.inline(counted, arguments))
 
     def inline(self, region: Region, arguments: Sequence[Value]) -> tuple[Value, ...]:
-        """Adds the instructions of a region, for these arguments; gives its results."""
+        """Adds the instructions of a region for these arguments; returns its results."""
         block = without_dead_code(fold(region)).block
         names = dict(zip(block.parameters, arguments, strict=True))
         made = copied(Block((), block.instructions, block.results), names)
@@ -143,7 +143,7 @@ class Transforms(OwnRules):
         kind: Kind,
         span: Span,
     ) -> Any:
-        """The tangent of what is of a kind, with the value if that is asked for."""
+        """The tangent of a result of a kind, with the value if that is asked for."""
         moving = tuple([given[k] for k in callee.wrt])
         if type(vector) is tuple and not callee.listed and isinstance(moving[0], Array | Stored):
             vector = self.whole(self.as_array(vector, span), span)
@@ -166,7 +166,7 @@ class Transforms(OwnRules):
         kind: Scalar,
         span: Span,
     ) -> Any:
-        """Gradients of a number of a kind, with the value if that is asked for."""
+        """The gradients of a number of a kind, with the value if that is asked for."""
         seed = self.builder.number(1.0, kind) if vector is None else vector
         if (vector is None) == (callee.kind == "vjp") or kind_of(seed) != kind:
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
@@ -178,12 +178,12 @@ class Transforms(OwnRules):
         return (value, answer) if callee.kind == "value_and_grad" else answer
 
     def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]], span: Span) -> Any:
-        """The gradient by an argument, of the next cotangents."""
+        """The gradient by an argument, from the next cotangents."""
         found = [self.or_zero(*pair, span) for pair in islice(pairs, len(list(flat(held))))]
         return rebuilt(plain(kind_of(held)), iter(found))
 
     def or_zero(self, derivative: Value, connected: Value, span: Span) -> Value:
-        """A derivative of a function is 0 where nothing connects it: on these paths it isn't
+        """A derivative of a function, which is 0 where nothing connects it. There it isn't
         connected with anything itself."""
         if isinstance(kind := derivative.type, ArrayType):
             found: Stored = self.either(

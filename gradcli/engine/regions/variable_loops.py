@@ -1,4 +1,4 @@
-"""A loop of a frame that changes variables or asks for derivatives of values, as a region.
+"""A loop of a frame that changes variables, or asks for derivatives of values, as a region.
 
 The interpreter runs the last iteration, so that what it recorded can be asked for after the loop.
 So the region gives what that iteration reads of earlier ones, and nothing else.
@@ -65,12 +65,11 @@ def may_end(node: program.While | program.For) -> bool:
 
 
 def slots_into(node: program.While | program.For, slots: Iterable[program.Slot]) -> set[int]:
-    """Those of the slots that an iteration may read, or leave as they are."""
+    """The slots that an iteration may read, or leave unchanged."""
     changed = {slot.index: slot.cell for slot in assigned([node])}
-    asked, read = liveness_of(node).into(node)
-    return {
-        s.index for s in slots if changed.get(s.index, True) or s.index in asked or s.index in read
-    }
+    condition, body = liveness_of(node).into(node)
+    read = condition | body
+    return {s.index for s in slots if changed.get(s.index, True) or s.index in read}
 
 
 def lower_variable_loop(
@@ -84,11 +83,13 @@ def lower_variable_loop(
     real: Scalar = F64,
     most: int | None = None,
 ) -> VariableLoop:
-    """The region of a loop in a frame whose slots, those in `slots_into`, have these entries;
-    `over`, `turns` and `real` as `lower_loop` takes them. The parameters at the positions `traced`
-    depend on variables, besides the states of these. `once`: whether nothing that the loop asks for
-    is differentiated again. `assumes`: whether what depends on no variable before the loop is first
-    taken to stay so.
+    """The region of a loop in a frame whose slots, those in `slots_into`, have these entries.
+    `over`, `turns` and `real` are as for `lower_loop`.
+
+    traced   positions of parameters that depend on variables, besides the states of variables
+    once     whether no derivative that the loop asks for is differentiated again
+    assumes  whether to assume at first that names which depend on no variable before the loop never
+             will
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
@@ -115,9 +116,9 @@ def lower_variable_loop(
             loop, kinds, iteration = _remembering(lowering, names, loop, kinds, iteration)
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
         lowering.settle(grown, node.span)
-        reached = [name for name in loop.names if name != stopped]
-        held = lowering.in_memory(lowering.names.of((stopped, *reached)))
-        block.results = (ended, ran, *[value for each in held for value in flat(each)])
+        others = [name for name in loop.names if name != stopped]
+        held = lowering.in_memory(lowering.names.of((stopped, *others)))
+        block.results = (ended, ran, *flat(*held))
     moving += [
         value
         for variable in lowering.given_variables
@@ -145,14 +146,14 @@ def lower_variable_loop(
 
 
 def _named(names: Sequence[Name], held: Sequence[object]) -> Iterator[tuple[Name, Value]]:
-    """The values that names hold, which come once, or twice, each with the name."""
+    """The values that names hold, each with its name. `held` has them once, or twice."""
     for name, each in zip(cycle(names), held, strict=False):
         for value in flat(each):
             yield name, value
 
 
 def _untraced(entries: Mapping[int, Entry], traced: frozenset[int]) -> set[int]:
-    """The slots that hold nothing that depends on variables, as far as that is known."""
+    """The slots that are known to hold nothing that depends on variables."""
     found, first = set(), 0
     for slot, entry in entries.items():
         count = len(list(parameters_of(entry)))
@@ -175,8 +176,8 @@ Lowered = tuple[Loop, list[Kind], Iteration]
 
 
 def _with_states(lowering: Lowering, loop: Loop) -> Lowered:
-    """The loop, which also carries the states that an iteration changes, with the kinds of what it
-    carries, and an iteration."""
+    """The loop, which also carries the states that an iteration changes; the kinds that it carries;
+    and an iteration."""
     states = _updated_by_name(lowering, loop.node)
     loop = loop._replace(names=[*states, *loop.names])
     while True:
@@ -193,7 +194,8 @@ def _with_states(lowering: Lowering, loop: Loop) -> Lowered:
 
 
 def _without_known(loop: Loop, kinds: list[Kind], iteration: Iteration) -> Lowered:
-    """The same without names that always hold the same variable, or anything else that is known."""
+    """The same, without names that always hold the same variable, or anything else that is
+    known."""
     given = iteration.given[loop.leaves :]
     places = [
         k

@@ -1,4 +1,4 @@
-"""What a region gives, by its kind: whether the program can get it, and as what."""
+"""The kinds of a region's results: which of them the program can get, and as what."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .kinds import (
 
 
 def is_value(kind: Kind) -> bool:
-    """Whether a program can get what is of this kind as numbers, and lists of these."""
+    """Whether the program can get something of this kind as numbers, and lists of these."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_value, kind.items))
     return isinstance(kind, Scalar | MixedKind | ArrayOf | StoredOf)
 
 
 def is_settled(kind: Kind) -> bool:
-    """Whether a name can be given what is of this kind: numbers, strings, arrays, lists and dicts,
-    of which no array is the state of a variable."""
+    """Whether a name can be assigned something of this kind: numbers, strings, arrays, lists and
+    dicts, of which no array is the state of a variable."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_settled, kind.items))
     if isinstance(kind, ArrayOf | StoredOf):
@@ -36,7 +36,7 @@ def is_settled(kind: Kind) -> bool:
 
 
 def has_long_lists(kind: Kind) -> bool:
-    """Whether there is a list of many numbers in what is of this kind."""
+    """Whether something of this kind has a list of many numbers."""
     if isinstance(kind, ListOf | RecordOf):
         return any(map(has_long_lists, kind.items))
     if isinstance(kind, MaybeOf):
