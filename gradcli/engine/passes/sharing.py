@@ -14,6 +14,7 @@ from ..ir.instructions import (
     Instruction,
     Operation,
     Product,
+    Structural,
     Value,
 )
 from .copying import rebuilt, renamed
@@ -51,10 +52,12 @@ def key_of(made: Instruction) -> tuple[object, ...] | None:
 
 
 def arrays_key(made: Instruction, start: Callable[[Value], object]) -> object:
-    """What is the same for each `each` or product that computes the same arrays; None for other
-    instructions. `start` gives that for the values that an `each` begins with."""
+    """What is the same for each `each`, product or op on whole arrays that computes the same; None
+    for other instructions. `start` gives that for the values that an `each` begins with."""
     if isinstance(made, Product):
         return ("product", made.operands, made.sizes, made.transposed)
+    if isinstance(made, Structural):
+        return (made.op, made.operands, repr(made.options))
     if not isinstance(made, Each):
         return None
     names: dict[Value, object] = {v: k for k, v in enumerate(made.body.parameters)}
