@@ -41,6 +41,8 @@ PROGRAMS = {
     "of a large array": "u = arange(30) * x\nfn f(v) = cumsum(v)*v\n"
     "fn s(v) = sum(vjp(f)(v, v)*u + grad(f)(v))\noutput s(u), sum(grad(s)(u))",
     "along ints": "fn f(v) = v*v[0]*x\ng = jvp(f)([x, y], [1, 0])\noutput g[0], g[1], jvp(sin)(x, 2), vjp(f)([x, y], [true, 0])[1]",
+    "of a list along an array": "fn f(v) = v[0]*v[0]*sin(v[1]*x)\nu = array([y, 1])\n"
+    "g = hvp(f)([x, y], u)\noutput g[0], g[1], jvp(f)([x, y], 2 * u), vjp(fn(a) = [a*y, sin(a)])(x, u)",
     "a search": "fn descend(f, a) { for i in range(20) { a = a - 0.1*grad(f)(a) }; return a }\n"
     "fn inner(b) = descend(fn(a) = (a - b)**2 + a*y, 0.0)\noutput inner(x), grad(inner)(x)",
 }  # fmt: skip

@@ -192,19 +192,19 @@ class Transforms(OwnRules):
         return list(flat(seed))
 
     def along_with(self, vector: Any, held: Any, span: Span) -> Any:
-        """A tangent or cotangent with lists as arrays and ints as floats, where what it belongs to
-        has these."""
+        """A tangent or cotangent with arrays, lists and floats where what it is of has these."""
         if isinstance(held, Array | Stored) and isinstance(vector, Array | tuple):
-            vector, kind = self.as_array(vector, span), element_of(held.type)
-            items = tuple([self.builder.cast(item, kind) for item in vector.items])
-            return self.whole(Array(vector.shape, items, kind), span)
+            kind, array = element_of(held.type), self.as_array(vector, span)
+            return self.whole(self.of_type(array, kind, span), span)
         if isinstance(held, Value) and isinstance(vector, Value) and isinstance(held.type, Scalar):
-            return self.builder.cast(vector, held.type)
+            return self.of_type(vector, held.type, span)
         if isinstance(held, Record) and isinstance(vector, Record) and held.keys == vector.keys:
             return Record(held.keys, self.along_with(vector.items, held.items, span))
-        if type(held) is tuple and type(vector) is tuple and len(held) == len(vector):
-            both = zip(vector, held, strict=True)
-            return tuple([self.along_with(*pair, span) for pair in both])
+        if type(held) is tuple and isinstance(vector, Array | tuple):
+            items = self.rows(vector, span)
+            if len(items) == len(held):
+                pairs = zip(items, held, strict=True)
+                return tuple([self.along_with(item, own, span) for item, own in pairs])
         return vector
 
     def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]], span: Span) -> Any:
