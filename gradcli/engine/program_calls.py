@@ -92,7 +92,7 @@ def derived(
 def _verify_names(lowered: Lowered, targets: Sequence[str], sources: Sequence[str]) -> None:
     """Raises NotCompiled where a target is no output, or a source no variable."""
     if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
-        raise NotCompiled("what is asked for isn't in this region", None)
+        raise NotCompiled("a target or a source isn't in this region", None)
 
 
 class ProgramCall:
@@ -126,7 +126,7 @@ class ProgramCall:
             raise reason
         self.is_straight = _is_straight(lowered, inputs)
         if asked is not None and not (self.is_straight or asked.is_sure):
-            raise NotCompiled("other numbers may have other sweeps", None)
+            raise NotCompiled("other numbers may need other sweeps", None)
         self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
         self._given = len(inputs)

@@ -214,7 +214,7 @@ def part_of(kind: Kind, k: int) -> Part:
         return lambda found: _shaped(stacked(found[k:end], dtype), shape)
     if isinstance(kind, StoredOf):
         return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)
-    raise NotCompiled("this output is an int or a float", None)
+    raise NotCompiled("whether this output is an int or a float isn't known", None)
 
 
 def moves(kind: Kind) -> bool:

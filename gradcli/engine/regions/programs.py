@@ -128,7 +128,7 @@ class _Main:
                     span = expression.span
                     self.output(name, expression)
         except TooLong:
-            reason = NotCompiled(f"what takes more than {MOST} instructions is not compiled", span)
+            reason = NotCompiled(f"more than {MOST} instructions are not compiled", span)
             return Lowered(Region("main", Block()), Regions(), {}, {}, [reason], {})
         self.block.results = tuple(flat(*self.results.values()))
         kinds = {name: kind_of(held) for name, held in self.results.items()}
