@@ -1,5 +1,5 @@
-"""Whole programs as regions that are called: their outputs and gradients, by one kernel, and their
-Jacobians and Hessians, by others."""
+"""Whole programs as regions: one kernel for their outputs and gradients, others for their Jacobians
+and Hessians."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ from .trace.running import running
 
 __all__ = ["TRIED_AGAIN", "Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall", "TooLong"]
 
-AGAIN = 32  # times, about, that a program runs that has run again and again
+AGAIN = 32  # about how many more times a hot program will run
 
 
 class Answered(NamedTuple):
     """The outputs, and the gradients of the targets by the sources: None where there is none. The
-    Jacobians and Hessians are as `Evaluation` has them, but that there is None in each place where
-    there is none."""
+    Jacobians and Hessians are as in `Evaluation`, but with None in each place where there is
+    none."""
 
     outputs: dict[str, Any]
     gradients: dict[str, dict[str, Any]]
@@ -64,7 +64,8 @@ class Answered(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """The region of a program and of its derivatives, and what of its results is what."""
+    """The region of a program and its derivatives, and how outputs and gradients are made of its
+    results."""
 
     call: RegionCall
     outputs: dict[str, Part]
@@ -94,15 +95,14 @@ def derived(
 def _verify_names(lowered: Lowered, targets: Sequence[str], sources: Sequence[str]) -> None:
     """Raises NotCompiled where a target is no output, or a source no variable."""
     if not {*targets} <= lowered.results.keys() or not {*sources} <= lowered.parameters.keys():
-        raise NotCompiled("what is asked for isn't in this region", None)
+        raise NotCompiled("a target or a source isn't in this region", None)
 
 
 class ProgramCall:
     """A program that is run with values from outside of one kind.
 
     outputs      their names
-    is_straight  whether all numbers from outside are floats, and nothing that it does depends on
-                 them
+    is_straight  whether all numbers from outside are floats that decide nothing in the program
     """
 
     def __init__(
@@ -118,20 +118,20 @@ class ProgramCall:
         seed: int = 0,
         work: float = NO_LIMIT,
     ) -> None:
-        """`targets` and `sources` are those of gradients; `asked` is what is asked besides; `dtype`
-        that of the run's floats; `device` where its large arrays are; `seed` that of random
-        numbers; `work` what the interpreter has done so far. Raises NotCompiled, and NoRule;
-        TooLong where lowering takes more than that work pays for."""
+        """`targets` and `sources` are those of gradients; `asked` are the Jacobians and Hessians;
+        `dtype` is that of the run's floats; `device` is where its large arrays are; `seed` is that
+        of random numbers; `work` is what the interpreter has done so far. Raises NotCompiled, and
+        NoRule; TooLong where lowering takes more than that work pays for."""
         if asked is not None and device != "cpu":
             raise NotCompiled("sweeps for Jacobians are not compiled for GPUs", None)
         self._device, self._calls = device, 1 if asked is not None and asked.once else AGAIN
         lowered = lower_program(node, inputs, real=OF_DTYPE[dtype], seed=seed, most=paid_by(work))
-        # What isn't compiled has no name in the region, and the run that asks has done it.
+        # Asked once, the run that asks has done what isn't compiled, which has no name here.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason
         self.is_straight = _is_straight(lowered, inputs)
         if asked is not None and not (self.is_straight or asked.is_sure):
-            raise NotCompiled("other numbers may have other sweeps", None)
+            raise NotCompiled("other numbers may need other sweeps", None)
         self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
         self._given = len(inputs)
@@ -144,7 +144,7 @@ class ProgramCall:
 
     @cached_property
     def _context(self) -> Callable[[], AbstractContextManager[None]]:
-        """What a kernel runs in."""
+        """The context in which a kernel runs."""
         main, *others = self._call.expanded
         return running if others or _is_special(main.block) else nullcontext
 
@@ -159,12 +159,12 @@ class ProgramCall:
         return numbers
 
     def has_none(self, pairs: Iterable[tuple[str, str]]) -> bool:
-        """Whether there never is a gradient of the one name by the other."""
+        """Whether there is never a gradient of any of these pairs of names."""
         gradients = [self._gradients[of][by] for of, by in pairs if of in self._gradients]
         return all(gradient(self._known) is None for gradient in gradients)
 
     def run(self, numbers: list[Any]) -> Answered | None:
-        """The answer; None if the interpreter must run the program, also where anything isn't
+        """The answer. None if the interpreter must run the program, also where a number isn't
         finite."""
         try:
             with self._context():
@@ -186,7 +186,7 @@ class ProgramCall:
         return Answered(outputs, gradients, jacobians, hessians)
 
     def _computed(self, numbers: list[Any]) -> list[Any]:
-        """What the kernel gives, with arrays in the host's memory. Raises StepBack."""
+        """The results of the kernel, with arrays in the host's memory. Raises StepBack."""
         backend = backend_for(self._device)
         if backend is CPU or not self._call.is_large:
             return self._call.run(numbers, self._calls)
@@ -198,8 +198,7 @@ def _is_finite(array: Any) -> bool:
 
 
 def _is_straight(lowered: Lowered, inputs: Mapping[str, Any]) -> bool:
-    """Whether all numbers from outside are floats, and nothing that a program does depends on
-    them."""
+    """Whether all numbers from outside are floats that decide nothing in the program."""
     places = places_of(lowered.parameters)
     varying = from_outside(lowered, inputs)
     given = {lowered.original.block.parameters[k] for name in varying for k in places[name]}

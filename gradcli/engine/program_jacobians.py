@@ -1,5 +1,5 @@
-"""Jacobians and Hessians of whole programs: a kernel is called for each sweep of the plans that the
-interpreter has for them."""
+"""Jacobians and Hessians of whole programs: a kernel is called for each sweep in the interpreter's
+plans for them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .regions.names import NotCompiled
 from .regions.programs import Lowered
 
 MOST = 16  # kernels of a program
-# Microseconds: of an instruction of a kernel, of a call of one, and of a run of the interpreter.
+# Microseconds for an instruction of a kernel, for a call of one, and for a run of the interpreter.
 INSTRUCTION, CALL, RUN = 0.0003, 5.0, 200.0
-AT_ONCE = 4  # points of an `each`
+AT_ONCE = 4  # points of an `each` that LLVM computes at once
 Blocks = dict[int, Any]  # by the numbers of sources
 
 
 class Asked(NamedTuple):
-    """What is asked of a program besides gradients: the plans for it.
+    """The Jacobians and Hessians that are asked of a program, with their plans.
 
-    sources    the names of the variables, whose numbers are in the plans
+    sources    the names of the variables; plans have their numbers
     jacobians  by target, for each place of it
-    hessians   by target, and by the number of the variable that the gradient is by
-    mixed      whether each gradient is differentiated by all later variables, too
-    once       whether it is asked for no other numbers than those of the run that has the plans
+    hessians   by target, and by the number of the variable of the first derivative
+    mixed      whether each gradient is also differentiated by all later variables
+    once       whether only the numbers of the run that made the plans are asked about
     """
 
     sources: Sequence[str]
@@ -56,8 +56,8 @@ class Asked(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether these are the plans for other numbers, too: they are the same on all paths of the
-        program that have derivatives of everything by everything, as these have."""
+        """Whether the plans hold for other numbers, too. They are the same on all paths of the
+        program on which everything depends on everything, and this is such a path."""
         if self.once:
             return True
         n = len(self.sources)
@@ -116,8 +116,8 @@ class Matrices:
         return [PlannedCall(region, of, flags, self._wrt, p, self._regions) for p in plans]
 
     def jacobians(self, numbers: list[Any]) -> dict[str, dict[str, Any]] | None:
-        """By target and variable: a block in each place of the target, or None where there is none.
-        None for what the interpreter must run. Raises StepBack."""
+        """By target and variable: a block for each place of the target, or None where there is
+        none. None if the interpreter must run the program. Raises StepBack."""
         found: dict[str, dict[str, Any]] = {}
         for of, places in self._jacobians.items():
             blocks = [_blocks(calls, numbers) for calls in places]
@@ -145,8 +145,8 @@ class Matrices:
 
 
 class PlannedCall:
-    """The derivatives of some results of a region, which are one value, as a plan has them. Some of
-    its `flags`, further results, must hold."""
+    """The derivatives of some results of a region, which are one value, as a plan has them. The
+    `flags` are further results, of which some must hold."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class PlannedCall:
         plan: Plan,
         regions: Regions,
     ) -> None:
-        """`wrt` has the parameters of each source. Raises NotCompiled, and NoRule."""
+        """`wrt` are the parameters of each source. Raises NotCompiled, and NoRule."""
         block, n = region.block, len(of)
         sources = [wrt[k] for k in plan.sources]
         places = [k for each in sources for k in each]
@@ -172,7 +172,7 @@ class PlannedCall:
         self._call = RegionCall(Region(region.name, cut), regions)
         self._plan, self._flags = plan, len(flags)
         self._begins = value if plan.back else given
-        # The types of what a sweep gives, by value.
+        # The types of the results of a sweep, by value.
         ends = [*accumulate(map(len, sources), initial=0)]
         self._ends = [given[a:b] for a, b in pairwise(ends)] if plan.back else [value]
         types = {*map(element_of, (*value, *given))}
@@ -183,7 +183,7 @@ class PlannedCall:
         self._seeds: dict[int, list[Any]] = {}
 
     def run(self, numbers: list[Any]) -> Blocks | None:
-        """The block by each of the plan's sources; None where one isn't connected, or anything
+        """The block by each of the plan's sources. None where one isn't connected, or a number
         isn't finite. Raises StepBack."""
         plan, xp = self._plan, CPU.xp
         sizes = [sum(map(elements_of, kinds)) for kinds in self._ends]
@@ -231,12 +231,12 @@ def _blocks(calls: Sequence[PlannedCall], numbers: list[Any]) -> Blocks | None:
 
 
 def _flat(values: list[Any]) -> Any:
-    """Numbers, or an array, as numbers."""
+    """A list of numbers as it is, an array as a vector."""
     return values[0].ravel() if type(values[0]) is CPU.ndarray else values
 
 
 def _places(kind: Kind, start: int) -> Iterator[range]:
-    """The positions of the numbers in each place of what is of a kind, which begin at `start`."""
+    """The positions of the numbers in each place of something of a kind, from `start` on."""
     if isinstance(kind, StoredOf) and kind.listed:
         raise NotCompiled("a Jacobian of a long list is not compiled", None)
     if not isinstance(kind, ListOf | RecordOf):
@@ -248,7 +248,7 @@ def _places(kind: Kind, start: int) -> Iterator[range]:
 
 
 def _structured(kind: Kind, leaves: Iterator[Any]) -> Any:
-    """What is in the places of what is of a kind, in the same structure."""
+    """Leaves in the structure of lists and dicts of a kind."""
     if isinstance(kind, ListOf):
         return [_structured(item, leaves) for item in kind.items]
     if isinstance(kind, RecordOf):
@@ -258,8 +258,8 @@ def _structured(kind: Kind, leaves: Iterator[Any]) -> Any:
 
 
 def _verify_worth(plan: Plan, work: int) -> None:
-    """Raises NotCompiled where the interpreter takes less for a plan, whose sweeps it computes
-    together, than a kernel that does so much work for each."""
+    """Raises NotCompiled where the interpreter, which computes sweeps together, takes less time for
+    a plan than a kernel that does this work for each sweep."""
     if plan.sweeps * (CALL + INSTRUCTION * work) > plan.cost + RUN:
         raise NotCompiled("the interpreter computes several sweeps at once", None)
 

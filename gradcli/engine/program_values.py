@@ -1,4 +1,5 @@
-"""What the kernel of a program takes of values from outside, and what it gives as it is outside."""
+"""Values at the border of a whole program's kernel: from outside to its parameters, and from its
+results to values outside."""
 
 from __future__ import annotations
 
@@ -29,20 +30,20 @@ from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, leaves_of,
 from .regions.names import NotCompiled
 from .regions.programs import Lowered
 
-EXACT = 2**53  # up to here float64 holds every integer
+EXACT = 2**53  # float64 holds every integer up to here
 MOST = 8  # tangents that one kernel computes
-# What a value from outside is as numbers of the region, which are appended; False if it is of
-# another kind.
+# Appends the numbers of a value from outside. Returns False if the value is of another kind.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
-# A part of what a kernel gives, as it is outside the program.
+# A value outside the program, made of the results of the kernel.
 Part: TypeAlias = Callable[[Sequence[Any]], Any]
 
 
-# ---- what a kernel takes -------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 def takes(lowered: Lowered, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Reader]]:
-    """The name of each parameter, and its reader, which is called after those before it."""
+    """The name and the reader of each parameter. Readers are called in this order, as one may read
+    the numbers before it."""
     if not inputs.keys() <= lowered.parameters.keys():
         raise NotCompiled("an input is no variable", None)
     known: dict[int, Any] = {}  # numbers that are the same in all runs, by their positions
@@ -68,7 +69,7 @@ def takes(lowered: Lowered, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Re
 
 
 def from_outside(lowered: Lowered, inputs: Mapping[str, Any]) -> set[str]:
-    """The variables that are given from outside, or are computed from such."""
+    """The variables that are given from outside, or computed from such."""
     places, found = places_of(lowered.parameters), {*inputs}
     for name, (_, positions) in lowered.states.items():
         if any(not {*positions}.isdisjoint(places[other]) for other in found):
@@ -94,7 +95,7 @@ def _fixed(state: list[Any]) -> Reader:
 
 
 def _computed(function: Callable[..., Sequence[Any]], positions: Sequence[int]) -> Reader:
-    """What a function gives of the numbers before, at some positions."""
+    """Reads the results of a function of earlier numbers, at some positions."""
 
     def reader(value: Any, numbers: list[Any]) -> bool:
         try:
@@ -114,7 +115,7 @@ def _float(value: Any, numbers: list[Any]) -> bool:
 
 
 def _numpy_float(kind: type) -> Reader:
-    """Floats of NumPy, which are Python's, too. Raises NotCompiled for other things."""
+    """Reads NumPy's floats as Python's. Raises NotCompiled for other classes."""
     if not issubclass(kind, float):
         raise NotCompiled("an input of this type is not compiled", None)
 
@@ -140,7 +141,7 @@ _NUMBERS: dict[Scalar, Reader] = {F64: _float, F32: _float, I64: _int, BOOL: _bo
 
 
 def _dtypes(kind: Scalar) -> tuple[str, ...]:
-    """The dtypes of arrays from outside that become arrays of numbers of a type."""
+    """The dtypes of arrays from outside that can become arrays of a type."""
     return (DTYPES[kind], "float64") if kind == F32 else (DTYPES[kind],)
 
 
@@ -178,7 +179,7 @@ def _stored(kind: ArrayType) -> Reader:
 
 
 def _are_floats(items: Any, shape: tuple[int, ...]) -> bool:
-    """Whether these are lists in lists, of such a shape, of nothing but floats."""
+    """Whether these are nested lists of this shape that hold only floats."""
     if type(items) is not list or len(items) != shape[0]:
         return False
     if len(shape) > 1:
@@ -186,17 +187,17 @@ def _are_floats(items: Any, shape: tuple[int, ...]) -> bool:
     return set(map(type, items)) == {float}
 
 
-# ---- what it gives -------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def places_of(kinds: Mapping[str, Kind]) -> dict[str, range]:
-    """The positions of the numbers of each name, among those of all."""
+    """The positions of each name's numbers among all numbers."""
     ends = [*accumulate([len([*types_of(kind)]) for kind in kinds.values()], initial=0)]
     return {name: range(a, b) for name, a, b in zip(kinds, ends, ends[1:], strict=False)}
 
 
 def part_of(kind: Kind, k: int) -> Part:
-    """What is of a kind and whose numbers begin at `k`."""
+    """The value of a kind whose numbers begin at `k`."""
     if isinstance(kind, Scalar):
         return itemgetter(k)
     if isinstance(kind, ListOf | RecordOf):
@@ -213,16 +214,16 @@ def part_of(kind: Kind, k: int) -> Part:
         return lambda found: _shaped(stacked(found[k:end], dtype), shape)
     if isinstance(kind, StoredOf):
         return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)
-    raise NotCompiled("this output is an int or a float", None)
+    raise NotCompiled("whether this output is an int or a float isn't known", None)
 
 
 def moves(kind: Kind) -> bool:
-    """Whether what is of a kind can be differentiated by: it is floats alone."""
+    """Whether something of a kind can be differentiated by: it has only floats."""
     return all(map(has_tangents, types_of(kind)))
 
 
 def few(moving: list[int]) -> list[int]:
-    """The positions of parameters by which forward mode differentiates. Raises NotCompiled where
+    """The positions of the parameters that forward mode differentiates by. Raises NotCompiled if
     they are many."""
     if len(moving) > MOST:
         raise NotCompiled("there are too many tangents", None)
@@ -230,7 +231,7 @@ def few(moving: list[int]) -> list[int]:
 
 
 def count_of(kinds: Mapping[str, Kind]) -> int:
-    """How many numbers and arrays there are in what is of these kinds."""
+    """The number of numbers and arrays in things of these kinds."""
     return sum([len(places) for places in places_of(kinds).values()])
 
 
@@ -254,7 +255,7 @@ def _nothing(found: Sequence[Any]) -> None:
 
 
 def _gradient(kind: Kind, k: int) -> Part:
-    """A gradient, of the numbers from `k`, each followed by whether it is one."""
+    """A gradient whose numbers begin at `k`, each followed by whether it is connected."""
     if not isinstance(kind, ArrayOf):
         return lambda found: found[k] if found[k + 1] else None
     shape, end = kind.shape, k + 2 * prod(kind.shape)
@@ -267,14 +268,14 @@ def _gradient(kind: Kind, k: int) -> Part:
 
 
 def _shaped(numbers: Any, shape: tuple[int, ...]) -> Any:
-    """Numbers, or columns of them, as an array of a shape; the rows of columns stay last."""
+    """Numbers, or columns of them, as an array of a shape. The rows of columns stay last."""
     return numbers.reshape((*shape, *numbers.shape[1:]))
 
 
 def forward_parts(
     lowered: Lowered, targets: Sequence[str], sources: Sequence[str]
 ) -> dict[str, dict[str, Part]]:
-    """The gradients of each target by each source, which are the sums of tangents."""
+    """The gradients of each target by each source, as sums of tangents."""
     types = [kind for each in lowered.results.values() for kind in types_of(each)]
     places = places_of(lowered.results)
     floats = {k: n for n, k in enumerate([k for k, kind in enumerate(types) if has_tangents(kind)])}
@@ -296,15 +297,15 @@ def forward_parts(
 
 
 def _as(kind: Scalar, numbers: Any) -> Any:
-    """A float, or an array of floats, of a type."""
+    """A float, or an array of floats, as a type."""
     if type(numbers) is CPU.ndarray:
         return numbers.astype(DTYPES[kind], copy=False)
     return float(numbers) if kind == F64 else numbers
 
 
 def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
-    """A gradient: for each of its numbers, the sum of the tangents at some places, each followed by
-    whether it is one. It is of the variable's type, also where the target isn't."""
+    """A gradient. Each of its numbers is the sum of the tangents at some positions, each followed
+    by whether it is connected. It has the variable's type, even if the target has another one."""
 
     def total(found: Sequence[Any], row: list[int]) -> float | None:
         there = [found[k] for k in row if found[k + 1]]

@@ -1,4 +1,4 @@
-"""The regions of a program as text: in IR, or as LLVM is given it."""
+"""The regions of a program as text: in IR, or as LLVM gets it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .regions.programs import Lowered, lower_program
 class RegionText(NamedTuple):
     """A program as a region.
 
-    parameters, results  what these are called
-    text     the region; "" where it has no machine code
-    calls    the functions of Python that it calls
-    reasons  why statements aren't in it, or why there is no machine code, each with its place
+    parameters, results  their names
+    text                 of the region; empty if it has no machine code
+    calls                the Python functions that it calls
+    reasons              why statements aren't in it, or why there is no machine code, each with its
+                         place
     """
 
     parameters: list[str]
@@ -30,7 +31,7 @@ class RegionText(NamedTuple):
 def region_text(
     node: Program, inputs: Mapping[str, Any], form: Literal["ir", "llvm"], dtype: str
 ) -> RegionText:
-    """The region of a program in a form, whose floats are of a dtype. Of `inputs` only the types
+    """The region of a program in a form. Its floats are of a dtype; only the types of `inputs`
     count. Raises ImportError where LLVM isn't installed."""
     lowered = lower_program(node, inputs, real=OF_DTYPE[dtype])
     reasons = [(reason.reason, reason.span) for reason in lowered.reasons]

@@ -1,4 +1,4 @@
-"""Whole programs as regions that are called for many rows at once, by one kernel."""
+"""Whole programs as regions for many rows, which one kernel computes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .backends.backend import CPU, Backend
 from .codegen.kernel import Refusal
 from .codegen.step_back import StepBack
 from .ir.types import OF_DTYPE, ArrayType, Scalar, dtype_of, has_tangents
+from .lowering.mapped_regions import is_flag
 from .lowering.region_rows import RegionRows
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, from_outside, takes
@@ -25,10 +26,10 @@ __all__ = ["NoRule", "NotCompiled", "RowsCall"]
 
 
 class Rows(NamedTuple):
-    """What some rows give: by output, and by output and variable.
+    """The results of some rows: by output, and by output and variable.
 
     rows   their numbers
-    group  that of the lanes that `outputs` and `gradients` hold
+    group  of the lanes in `outputs` and `gradients`
     """
 
     rows: Any
@@ -40,7 +41,7 @@ class Rows(NamedTuple):
 class RowsCall:
     """A program that is run for rows of columns of one kind.
 
-    summed  the targets whose gradients are those of a sum: all that are no scalars
+    summed  the targets whose gradients are those of a sum: all that aren't scalars
     """
 
     def __init__(
@@ -57,10 +58,10 @@ class RowsCall:
         dtype: str = "float64",
         seed: int = 0,
     ) -> None:
-        """`columns` are the backend's, and have the rows last. `of` and `wrt` are as for `eval`:
-        all outputs of floats that are no derivatives, by all variables, where they are empty.
-        `memory` is that which the kernel may take at most, in bytes; `dtype` that of the run's
-        floats; `seed` that of random numbers. Raises NotCompiled, and NoRule."""
+        """`columns` are arrays of the backend, with the rows last. `of` and `wrt` are as for
+        `eval`; if they are empty, they are all outputs of floats that are no derivatives, and all
+        variables. `memory` is the limit of the kernel in bytes; `dtype` that of the run's floats;
+        `seed` that of random numbers. Raises NotCompiled, and NoRule."""
         inputs = {**shared, **{name: _of_a_row(column) for name, column in columns.items()}}
         lowered = lower_program(node, inputs, for_rows=True, real=OF_DTYPE[dtype], seed=seed)
         for reason in lowered.reasons:
@@ -88,8 +89,8 @@ class RowsCall:
             raise NotCompiled(*refusal)
 
     def rows(self, columns: Mapping[str, Any], size: int) -> tuple[list[Rows], Any] | None:
-        """What `size` rows give, and the numbers of those that the interpreter must run. None if it
-        must run all."""
+        """The results of `size` rows, and the numbers of the rows that the interpreter must run.
+        None if it must run all."""
         values: list[Any] = []
         for name, reader in self._takes:
             if not reader(columns.get(name, self._shared.get(name)), values):
@@ -103,7 +104,7 @@ class RowsCall:
         return parts, CPU.xp.flatnonzero(stepped_back)
 
     def _alike(self, rows: Any, found: list[Any], size: int) -> Iterator[tuple[Any, list[Any]]]:
-        """These rows in parts that have the same gradients, each with what they give."""
+        """These rows, in parts that have the same gradients, each with its results."""
         flags = [k for k in range(self._width + 1, len(found), 2) if type(found[k]) is CPU.ndarray]
         if not flags:
             if len(rows):
@@ -122,7 +123,7 @@ class RowsCall:
     def _part(self, rows: Any, found: list[Any]) -> Rows:
         size, group = len(rows), Group(len(rows))
         for k, each in enumerate(found):
-            if type(each) is not CPU.ndarray and not self._is_flag(k):
+            if type(each) is not CPU.ndarray and not is_flag(k, self._width):
                 found[k] = CPU.xp.full(size, each)
         outputs = {name: _lanes(part(found), group) for name, part in self._outputs.items()}
         gradients = {
@@ -130,10 +131,6 @@ class RowsCall:
             for of, row in self._gradients.items()
         }
         return Rows(rows, group, outputs, gradients)
-
-    def _is_flag(self, k: int) -> bool:
-        """Whether a result says whether there is a gradient: each stands after the number."""
-        return k > self._width and (k - self._width) % 2 == 1
 
 
 def _targets(node: Program, lowered: Lowered) -> list[str]:
@@ -148,7 +145,8 @@ def _targets(node: Program, lowered: Lowered) -> list[str]:
 
 def _sources(node: Program, lowered: Lowered) -> list[str]:
     """The variables. Raises NotCompiled where there are others than the program's own, or one is
-    replaced: unasked there is no gradient by it then, and `--wrt` means what took its place."""
+    replaced by a plain value: then it gets no gradient unasked, and `--wrt` means the value in its
+    place."""
     declared = declarations(node.body)
     kinds = {each.slot.name: each.kind for each in declared}
     if not lowered.parameters.keys() <= kinds.keys():
@@ -162,13 +160,13 @@ def _sources(node: Program, lowered: Lowered) -> list[str]:
 
 
 def _of_a_row(column: Any) -> Any:
-    """A value as a row has it; the number is no matter."""
+    """A value in the form that a row has. Its number doesn't matter."""
     found = CPU.xp.zeros(column.shape[:-1], column.dtype)
     return found if found.ndim else found.item()
 
 
 def _column(kind: Kind, xp: Any) -> Reader:
-    """What reads the columns of a parameter."""
+    """The reader of the columns of a parameter."""
     leaf, shape = next(types_of(kind)), getattr(kind, "shape", ())
     dtype = CPU.xp.dtype(dtype_of(leaf))
 
@@ -183,7 +181,7 @@ def _column(kind: Kind, xp: Any) -> Reader:
 
 
 def _fits(column: Any, dtype: Any, xp: Any) -> bool:
-    """Whether numbers keep their values as those of another type."""
+    """Whether numbers keep their values in another type."""
     if column.dtype == dtype:
         return True
     if column.dtype.kind == "i" and dtype.kind == "f":

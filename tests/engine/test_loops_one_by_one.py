@@ -120,7 +120,7 @@ def test_a_program_may_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     short, long = [lower_program(gradcli.load(source=NESTED % n)._resolved, {}) for n in (2, 6)]
     assert not short.reasons
     [reason] = long.reasons
-    assert reason.reason == "what takes more than 1024 instructions is not compiled"
+    assert reason.reason == "more than 1024 instructions are not compiled"
     assert reason.span is not None
     assert reason.span.line == 3
     assert not long.results

@@ -21,7 +21,7 @@ def test_programs(source: str) -> None:
 REASONS = {
     "fn f(a) = f(a) + 1\noutput f(x)": "this recursion has no end",
     "fn f(l, k) = l if k == 0 else f(append(l, x), k - 1)\noutput f([1], 3)": "this recursion needs too many regions",
-    "fn f(k) = 1 if k == 0 else [f(k - 1)]\noutput f(n)": "what the paths hold that meet here is of different kinds",
+    "fn f(k) = 1 if k == 0 else [f(k - 1)]\noutput f(n)": "the paths that meet here hold values of different kinds",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ REASONS = {
     "k = 0\nfor i in range(n) { k = [k] }\noutput k": (4, "a name changes its kind in this loop"),
     "a = 1\nif x > 1 { a = [x] }\noutput a": (
         4,
-        "what the paths hold that meet here is of different kinds",
+        "the paths that meet here hold values of different kinds",
     ),
     "v = [x, x, x, x, x, x, x, x, x, x, x, x]\ns = 0.0\n"
     "for a in v { for b in v { for c in v { for d in v { s += a } } } }\noutput s": (
@@ -49,7 +49,7 @@ REASONS = {
     "x := [2.0]\noutput x": (3, "a new state of another shape is not compiled"),
     "y = x if n > 2 else 1.0\nx := 2.0\noutput y": (
         4,
-        "what is a variable on one path alone is not compiled",
+        "a value that is a variable on only one path is not compiled",
     ),
     "output rfft([x, 2.0])": (3, "`rfft` of these operands: complex numbers are not compiled"),
 }

@@ -105,7 +105,7 @@ def gives(applied: Applied) -> tuple[Type, ...]:
     if op.category == "random":
         shapes, given = [], {name: v for name, v in given.items() if name != "dtype"}
     if op.name in REGISTERED:
-        raise Refused("it is another package's, which isn't asked what it gives of a sample")
+        raise Refused("a function of another package is not compiled")
     try:
         shape = op.result_shape(*shapes, **given) if op.result_shape else ()
         if prod(shape) >= LARGE:

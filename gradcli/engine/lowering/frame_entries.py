@@ -173,7 +173,7 @@ class _Observer:
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
         if type(value) is List:
-            return NoEntry("a long list of what isn't all floats or all ints is not compiled")
+            return NoEntry("a long list is compiled only if all items are floats, or all are ints")
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
         if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:

@@ -86,7 +86,7 @@ class MappedCall:
         lowered = lower_call(function, arguments[:first], named, span, observed.real)
         self._kind = lowered.kind
         if not _has_rows(self._kind):
-            raise NotCompiled("what this call gives has no rows", span)
+            raise NotCompiled("the result of this call has no rows", span)
         self._by_row = [False for _ in parameters_of(function)]
         for entry, varies in zip(arguments, by_row, strict=True):
             self._by_row += [varies] * len([*parameters_of(entry)])

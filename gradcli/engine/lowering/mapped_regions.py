@@ -102,7 +102,7 @@ class MappedRegion(RegionCall):
             most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block, {})))
             most = FEW_SHARED if _has_products(self.region, shared) else most
             if any(elements_of(value.type) > most for value in shared):
-                raise NoRule("what rows share has too many elements for a cotangent of each row")
+                raise NoRule("a shared array has too many elements for a cotangent of each row")
             region = pullback_of(self.region, active, of, self.regions)
             by_row = (*self._by_row, *[not self._summed[k] for k in of])
             summed = [each for k in active for each in (not self._by_row[k], False)]

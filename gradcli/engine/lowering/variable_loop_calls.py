@@ -115,7 +115,7 @@ class VariableLoopCall:
         self.is_new = True
         self.is_plain = not self._lowered.moving
         if not self.is_plain and any(map(has_long_lists, self._lowered.changed.values())):
-            raise NotCompiled("a long list of what depends on variables is not compiled", node.span)
+            raise NotCompiled("a long list that depends on variables is not compiled", node.span)
         self.cost = cost_of(self._lowered.region, self._lowered.regions, not self.is_plain)
 
     @cached_property

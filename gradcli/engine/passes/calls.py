@@ -68,7 +68,9 @@ class Regions:
             rule = self.rule_of(made.region)
             without = [made.operands[k] for k in rule.captured] if rule else made.operands
             if (rule or made.region in self._bodies) and not varied.isdisjoint(without):
-                raise NoRule("what a rule has no gradient for is not compiled")
+                raise NoRule(
+                    "a derivative by a value for which a rule has no gradient is not compiled"
+                )
 
     def keeps_nothing(self, name: str) -> bool:
         """Whether a call of a region keeps nothing for its pullback: the pullback computes the

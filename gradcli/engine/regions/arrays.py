@@ -69,7 +69,7 @@ class Arrays(Scalars):
     def stacked(self, held: Any, span: Span) -> Any:
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
-                raise NotCompiled("a list that holds no numbers is no array", span)
+                raise NotCompiled("only a list of numbers is an array", span)
             return held
         rows = [self.stacked(item, span) for item in held]
         shapes = {row.shape if isinstance(row, Array) else () for row in rows} or {()}

@@ -18,7 +18,7 @@ from .kinds import Maybe, Record, as_kind, flat, joined, kind_of, rebuilt
 from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Unknown, Unresolved, Variable
 
 MAX_SIZE = 5_000  # of a region: each lowering of a statement or an element counts
-DIFFER = "what the paths hold that meet here is of different kinds"
+DIFFER = "the paths that meet here hold values of different kinds"
 
 
 class Scope(Entity):
@@ -97,7 +97,7 @@ class Branching:
         if not isinstance(held, Variable):
             return held
         if held.state in self.updated:
-            raise NotCompiled("what is a variable on one path alone is not compiled", span)
+            raise NotCompiled("a value that is a variable on only one path is not compiled", span)
         self.copied.add(held.state)
         return names.get(held.state, ABSENT)
 

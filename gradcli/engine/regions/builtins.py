@@ -143,7 +143,7 @@ class Builtins(Creation):
         if isinstance(held, Growing):
             return self.grown_by(held, number, span)
         if type(held) is not tuple:
-            raise NotCompiled("`append` to what is no list is not compiled", span)
+            raise NotCompiled("`append` is compiled only for lists", span)
         return (*held, number)
 
     def grown_by(self, held: Growing, number: Any, span: Span) -> Growing:
@@ -198,7 +198,9 @@ class Builtins(Creation):
             raise NotCompiled("float64 in a run in float32 is not compiled", span)
         held = self.elements(held) if isinstance(held, Stored) else self.as_array(held, span)
         if not is_float(kind) and isinstance(held, Mixed):
-            raise NotCompiled("what is an int or a float, as an int, is not compiled", span)
+            raise NotCompiled(
+                "a conversion to int of a number that may be a float is not compiled", span
+            )
         if isinstance(held, Pending):
             return self.mapped(lambda item: self.cast_number(item, kind, span), [held], span)
         if not isinstance(held, Array):
@@ -287,7 +289,9 @@ class Builtins(Creation):
         found = self.in_memory(held)
         value = found.value if isinstance(found, Stored) else found
         if not isinstance(value, Value) or value.type == BOOL:
-            raise NotCompiled("one bool, or what is an int or a float, is no operand here", span)
+            raise NotCompiled(
+                "a bool, or a number that may be an int or a float, is no operand here", span
+            )
         return value
 
     def fixed(self, held: Any, span: Span) -> Any:

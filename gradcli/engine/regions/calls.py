@@ -66,7 +66,7 @@ class Calls(Expressions):
         if isinstance(callee, Members):
             callee = self.own_member(callee, "call", span)
         if not isinstance(callee, Closure):
-            raise NotCompiled("what is called here isn't known", span)
+            raise NotCompiled("the function that is called here isn't known", span)
         return self.inlined(callee, given, named, span)
 
     def inlined(self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span) -> Any:

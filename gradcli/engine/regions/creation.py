@@ -49,7 +49,7 @@ class Creation(Moving):
         self, operands: Sequence[Any], options: Options, span: Span
     ) -> Array | Stored | Pending:
         if not isinstance(operands[0], Value):
-            raise NotCompiled("`full` of what is no number is not compiled", span)
+            raise NotCompiled("`full` is compiled only for numbers", span)
         return self.filled(operands[0], options["shape"], span)
 
     def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:

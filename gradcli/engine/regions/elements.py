@@ -47,7 +47,7 @@ class Elements(Parts):
     def with_new_axes(self, found: Any, items: Sequence[Item], span: Span) -> Any:
         """A part of an array, with the new axes that the index asks for."""
         if not hasattr(found, "shape") or has_arrays(items):
-            raise NotCompiled("a new axis of what is no part of an array is not compiled", span)
+            raise NotCompiled("a new axis is compiled only for parts of arrays", span)
         axes = iter(found.shape)
         shape = [1 if k is NEW_AXIS else next(axes) for k in items if not isinstance(k, Value)]
         return self.reshaped(found, (*shape, *axes), span)
@@ -292,13 +292,13 @@ class Elements(Parts):
         if isinstance(held, Array | Stored) and held.variable:
             raise NotCompiled("this array is a variable, or may be", span)
         if isinstance(held, Stored) and held.listed:
-            raise NotCompiled("a list of many numbers is only read where code is compiled", span)
+            raise NotCompiled("a change of a list of many numbers is not compiled", span)
         if isinstance(held, Stored):
             return self.stored_with(held, steps, value, span)
         if isinstance(held, Array):
             return self.array_with(held, steps, self.as_array(value, span), span, tie=True)
         if not isinstance(step, Value):
-            raise NotCompiled("an entry of a list is named by an int", span)
+            raise NotCompiled("an index into a list must be an int", span)
         items = self.rows(held, span)
 
         def put(item: Any) -> Any:
@@ -340,7 +340,7 @@ class Elements(Parts):
         step, *rest = steps
         rows = self.rows(held, span)
         if isinstance(step, Array | Stored):
-            raise NotCompiled("a change at indices that an array has is not compiled", span)
+            raise NotCompiled("a change at an array of indices is not compiled", span)
         if isinstance(step, slice):
             places = range(len(rows))[step]
             each = self.rows(value, span) if isinstance(value, Array) else [value] * len(places)

@@ -36,7 +36,7 @@ class Expressions(Draws):
     def condition(self, node: Any) -> Value:
         value = self.value(self.expression(node))
         if not isinstance(value, Value) or value.type != BOOL:
-            raise NotCompiled("a condition is one bool", node.span)
+            raise NotCompiled("a condition must be one bool", node.span)
         return value
 
     # ---- leaves ----------------------------------------------------------------------------------

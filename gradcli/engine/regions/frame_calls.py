@@ -65,6 +65,6 @@ def lower_call(
         result = lowering.in_memory(lowering.called(callee, positional, given, span))
         kind = kind_of(result)
         if not is_settled(kind):
-            raise NotCompiled("what this call gives is no number, and no list of these", span)
+            raise NotCompiled("the result of this call isn't made of numbers", span)
         block.results = (*flat(result), *lowering.values_in(lowering.unassigned))
     return FrameCall(Region("call", block), kind, lowering.regions)

@@ -151,7 +151,7 @@ class Iterating(Loops):
             goes_on = self.builder.known.get(asked)
             if goes_on is None:
                 self.verify_not_counted(asked, node.span)
-                raise NotCompiled("how many iterations this loop has isn't known", node.span)
+                raise NotCompiled("the number of iterations of this loop isn't known", node.span)
             if not goes_on:
                 self.forget_others(node, loop.names)
                 return
@@ -165,7 +165,7 @@ class Iterating(Loops):
         if most is not None:
             added = self.builder.block.instructions[first:]
             if size_of(Block((), added)) > most:
-                raise NotCompiled("iterations of this loop are too many instructions", span)
+                raise NotCompiled("the iterations of this loop have too many instructions", span)
 
     def next_turn(self, loop: Loop, going: Value, begin: Callable[[], None]) -> Value:
         """One more iteration, unless the loop has been left. Returns whether the loop goes on."""

@@ -137,7 +137,7 @@ class Lowering(Iterating):
         elif isinstance(target, program.ListTarget):
             parts = self.rows(self.value(value), target.span)
             if len(parts) != len(target.items):
-                raise NotCompiled("what is unpacked has another length", target.span)
+                raise NotCompiled("the value that is unpacked has another length", target.span)
             for item, part in zip(target.items, parts, strict=True):
                 self.bind(item, part)
         else:

@@ -31,7 +31,7 @@ class RowMaps(Matrices):
             return super().apply(op, operands, span, options)
         [function] = operands
         if not isinstance(function, Closure | Transform | Rows | Op):
-            raise NotCompiled("what is mapped here isn't known", span)
+            raise NotCompiled("the function that is mapped here isn't known", span)
         axes = self.fixed((options or {}).get("in_axes", self.builder.constant(0)), span)
         return Rows(function, axes)
 
@@ -73,7 +73,7 @@ class RowMaps(Matrices):
             kinds = [each.type for each in numbers]
             wholes = [ArrayType(element_of(kind), (size, *dimensions(kind))) for kind in kinds]
             if not all(map(_is_of_row, leaves(result))):
-                raise NotCompiled("what these rows give is not compiled", span)
+                raise NotCompiled("the result of these rows is not compiled", span)
             carried = list(map(Value, wholes))
             body.parameters = (at, *carried)
             parts = zip(carried, leaves(result), strict=True)

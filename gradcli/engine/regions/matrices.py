@@ -223,7 +223,7 @@ def _shape(kind: Kind, span: Span) -> Sequence[int]:
     if isinstance(kind, ArrayOf):
         return kind.shape
     if not _is_float(kind):
-        raise NotCompiled("the Jacobian of what is no array is not compiled", span)
+        raise NotCompiled("a Jacobian is compiled only for arrays", span)
     return ()
 
 

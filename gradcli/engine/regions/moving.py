@@ -35,7 +35,7 @@ class Moving(Statistics):
         """The result of such an op on an array. All its options are known."""
         held, *borders = operands
         if any(self.builder.known.get(border) != 0 for border in borders):
-            raise NotCompiled("a border of what isn't 0 is not compiled", span)
+            raise NotCompiled("padding with anything but 0 is not compiled", span)
         array = held if isinstance(held, Stored) else self.some_array(held, span)
         given = {name: self.plain(value, span) for name, value in options.items()}
         chosen = {each.name: given.get(each.name, each.default) for each in op.signature.options}

@@ -56,7 +56,7 @@ class OwnRules(Recursion):
         assert made.result is not None
         dy = fresh(plain(made.result))
         if not all(has_tangents(each.type) for each in flat(dy)):
-            raise NotCompiled("a rule for what is no float is not compiled", span)
+            raise NotCompiled("a rule is compiled only for floats", span)
 
         def answer(_: Any) -> Any:
             with self.builder.inside(Block()) as block:

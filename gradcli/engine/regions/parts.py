@@ -52,7 +52,7 @@ class Parts(StoredArrays):
     def stored_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
         """An array with another value in the part that `stored_part` reads."""
         if has_arrays(steps):
-            raise NotCompiled("a change at indices that an array has is not compiled", span)
+            raise NotCompiled("a change at an array of indices is not compiled", span)
         part = self.part_at(held, steps, span)
         kind, size = held.type.element, prod(part.shape)
         if size == 0:
@@ -131,7 +131,10 @@ class Parts(StoredArrays):
         shapes = {step.shape for step in steps if isinstance(step, Array | Stored)}
         named = [k for k, step in enumerate(steps) if not isinstance(step, slice)]
         if len(shapes) > 1 or (shapes and named[-1] - named[0] >= len(named)):
-            raise NotCompiled("arrays of indices of several shapes, or apart from each other", span)
+            raise NotCompiled(
+                "arrays of indices that differ in shape, or aren't side by side, are not compiled",
+                span,
+            )
         return shapes.pop() if shapes else ()
 
     def counted_array(self, indices: Stored, n: int, span: Span) -> Stored:

@@ -54,7 +54,7 @@ class Products(Reductions):
         if work < LARGE_PRODUCT or len(parts) == 1 or (roles is not None and are_ints):
             return self.looped_products(parts, terms, result, sizes, span)
         if roles is None:
-            raise NotCompiled("many products that aren't those of matrices", span)
+            raise NotCompiled("many products other than those of matrices are not compiled", span)
         return self.products_of_matrices(factors, terms, result, roles, sizes, span)
 
     # ---- sums of products ------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class Products(Reductions):
         found: Array | Stored | Pending = held
         kind = found.type.element if isinstance(found, Stored) else found.type
         if not isinstance(found, Array | Stored | Pending) or kind == BOOL:
-            raise NotCompiled("a product with what is no array of numbers is not compiled", span)
+            raise NotCompiled("a product is compiled only for arrays of numbers", span)
         return found
 
     def apart(self, held: Array | Stored | Pending, span: Span) -> Array:

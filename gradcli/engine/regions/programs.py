@@ -135,7 +135,7 @@ class _Main:
         except TooLong:
             if self.most < MOST:
                 raise
-            reason = NotCompiled(f"what takes more than {MOST} instructions is not compiled", span)
+            reason = NotCompiled(f"more than {MOST} instructions are not compiled", span)
             return Lowered(Region("main", Block()), Regions(), {}, {}, [reason], {})
         self.block.results = tuple(flat(*self.results.values()))
         kinds = {name: kind_of(held) for name, held in self.results.items()}

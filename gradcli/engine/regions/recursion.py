@@ -261,7 +261,7 @@ class Recursion(Calls):
     def settled(self, made: Specialised, others: int, span: Span) -> Block:
         """The body of a function, lowered until its calls of itself return the kind that it
         returns."""
-        differ = Unknown("what a recursive function returns is of different kinds", span)
+        differ = Unknown("a recursive function returns values of different kinds", span)
         while True:
             made.result_used = False
             block, result = self.lowered_region(

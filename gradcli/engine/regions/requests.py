@@ -141,9 +141,9 @@ class Requests(States):
         held = self.as_array(held, span) if type(held) is tuple else held
         numbers = list(flat(held)) if isinstance(held, Value | Array) else []
         if slot is None or not numbers or any(v not in self.builder.known for v in numbers):
-            raise NotCompiled("to watch what isn't known is not compiled", span)
+            raise NotCompiled("`watch` is compiled only for known values", span)
         if not all(has_tangents(value.type) for value in numbers):
-            raise NotCompiled("to watch what is no float is not compiled", span)
+            raise NotCompiled("`watch` is compiled only for floats", span)
         zero = self.builder.constant(0.0)
         new = [self.builder.operation(RESTATED, [zero, value]) for value in numbers]
         made = self.variable(rebuilt(plain(kind_of(held)), iter(new)), trainable=False)
@@ -167,7 +167,7 @@ class Requests(States):
 
         options = {name: argument(place) for name, place in chosen.items()}
         if receiver.is_open or (receiver.spent and not receiver.persistent):
-            raise NotCompiled("a tape that isn't to be asked here is not compiled", node.span)
+            raise NotCompiled("this tape can't be asked here", node.span)
         receiver.spent = True
         target, sources = map(argument, slots)
         return self.gradients(target, sources, options, node.span, receiver)
@@ -208,11 +208,11 @@ class Requests(States):
         target = self.values(target)
         ends = [value for value in flat(target) if has_tangents(value.type)]
         if not ends:
-            raise NotCompiled("the gradient of what is no float is not compiled", span)
+            raise NotCompiled("a gradient is compiled only for floats", span)
         seeds = self.seeds(target, self.values(seed), span)
         variables = list(leaves(sources))
         if not all(isinstance(each, Variable) for each in variables):
-            raise NotCompiled("a gradient by what is no variable is not compiled", span)
+            raise NotCompiled("a gradient is compiled only by variables", span)
         found = self.pulled_back(list(zip(ends, seeds, strict=True)), variables, span, window)
 
         def answer(source: Any) -> Any:
@@ -237,21 +237,25 @@ class Requests(States):
         """Adds a pullback; returns the cotangents of the states at the beginning of the window."""
         scope = self.scopes[-1]
         if scope.path[-1] is not self.builder.block or (window and window.scope is not scope):
-            raise NotCompiled("a gradient of what was computed elsewhere is not compiled", span)
+            raise NotCompiled("a gradient of a value from another block is not compiled", span)
         began = scope.began if window is None else window.began
         for each in variables:
             watched = each.trainable if window is None or window.automatic else False
             if each.state not in began or not (
                 watched or (window is not None and each.state in window.watched)
             ):
-                raise NotCompiled("a gradient by what isn't watched is not compiled", span)
+                raise NotCompiled(
+                    "a gradient by a variable that isn't watched is not compiled", span
+                )
         sources = [value for each in variables for value in flat(began[each.state])]
         made = scope.instructions if window is None else window.instructions
         there = {id(each) for each in made}
         for kept, pullback in self.stacked_up:
             is_here = any(id(each) in there for each in kept)
             if is_here and any(id(each) not in there for each in pullback):
-                raise NotCompiled("what another tape pulls back, too, is not compiled", span)
+                raise NotCompiled(
+                    "code that another tape differentiates, too, is not compiled", span
+                )
         if not self.once and self.pulls_back_before(scope, made, sources):
             raise NotCompiled(
                 "a gradient in a branch, through a loop before it, is not compiled", span

@@ -37,7 +37,7 @@ class States(RowMaps):
                 return
         held = self.expression(denoted)
         if not isinstance(held, Variable):
-            raise NotCompiled("`:=` to what may be no variable is not compiled", node.span)
+            raise NotCompiled("`:=` is compiled only for variables", node.span)
         value = self.lazy(node.value)  # which may change the state, too
         old = self.state_to_change(held, node.span)
         new = self.new_value(old, value, node)
@@ -48,7 +48,7 @@ class States(RowMaps):
         value = self.lazy(node.value)  # which may change the state, too
         old = self.state_to_change(variable, node.span)
         if not isinstance(old, Array | Stored):
-            raise NotCompiled("an element of what is no array is not compiled", node.span)
+            raise NotCompiled("a change of an element is compiled only for arrays", node.span)
         before = self.part(old, steps, node.span)
         value = self.new_value(before, value, node)
         if isinstance(before, Array | Stored) and not isinstance(value, Array | Stored | Pending):
@@ -59,7 +59,7 @@ class States(RowMaps):
 
     def state_to_change(self, variable: Variable, span: Span) -> Any:
         if variable.state in self.copied:
-            raise NotCompiled("what is a variable on one path alone is not compiled", span)
+            raise NotCompiled("a value that is a variable on only one path is not compiled", span)
         self.updated.add(variable.state)
         return self.value(variable)
 

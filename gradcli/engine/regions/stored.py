@@ -119,7 +119,9 @@ class StoredArrays(Arrays):
         assert isinstance(made, Each)
         self.count(span, len(made.body.instructions))
         if any(isinstance(inner, Branch) for inner in made.body.instructions):
-            raise NotCompiled("a choice between an int and a float in an array", span)
+            raise NotCompiled(
+                "a choice between an int and a float in an array is not compiled", span
+            )
         return found
 
     def place(self, indices: Indices, shape: Sequence[int]) -> Value:

@@ -46,7 +46,7 @@ class Transforms(OwnRules):
         if chosen or op.name not in REVERSE + FORWARD + SECOND:
             raise NotCompiled(f"this `{op.name}` is not compiled", span)
         if not isinstance(function, Closure | Transform | Rows | Op):
-            raise NotCompiled("what is differentiated here isn't known", span)
+            raise NotCompiled("the function that is differentiated here isn't known", span)
         listed = type(wrt) is tuple
         items = wrt if listed else () if wrt is None else (wrt,)
         places = tuple([self.known_int(item, span) for item in items]) if items else (0,)
@@ -58,7 +58,7 @@ class Transforms(OwnRules):
         given, named = list(given), dict(named)
         vector = self.values(self.vector(callee, given, named, span))
         if not set(callee.wrt) <= set(range(len(given))) or len(set(callee.wrt)) < len(callee.wrt):
-            raise NotCompiled("a derivative by arguments that there aren't is not compiled", span)
+            raise NotCompiled("a derivative by missing arguments is not compiled", span)
         for k in callee.wrt:
             given[k] = self.values(given[k])
         block, kind = self.body(callee, given, named, span)
@@ -100,7 +100,7 @@ class Transforms(OwnRules):
             known = isinstance(given[k], Value | Array | Stored | tuple | Record)
             listed = isinstance(given[k], Stored) and given[k].listed
             if not kinds or not known or listed or not all(map(has_tangents, kinds)):
-                raise NotCompiled("a derivative by what is no float is not compiled", span)
+                raise NotCompiled("a derivative is compiled only by floats", span)
             arguments[k] = fresh(kind_of(given[k]))
             parameters += flat(arguments[k])
         states, began = self.values_in(self.states), self.names.of([self.draws])
@@ -110,7 +110,7 @@ class Transforms(OwnRules):
         kind = plain(kind_of(result))
         types = list(types_of(kind))
         if not is_value(kind) or not types or not all(map(has_tangents, types)):
-            raise NotCompiled("the derivative of what is no float is not compiled", span)
+            raise NotCompiled("a derivative is compiled only for floats", span)
         block.results = tuple(flat(result))
         if self.values_in(self.states) != states:
             raise NotCompiled("a function that updates variables is not differentiated here", span)
