@@ -56,7 +56,9 @@ def compiled(
     Raises NotNative for what has no machine code.
     """
     text, apart, called, scratch = kernel_text(region, others, stack_bytes)
-    modules = [(text, FEW), (apart, O3)] if apart else [(text, FEW)]
+    modules: list[tuple[str, Sequence[str]]] = [(text, FEW)]
+    if apart:
+        modules.append((apart, O3))  # after its callers, whose calls then reach any address
     functions = [
         scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called
     ]

@@ -10,13 +10,16 @@ as they were, so this is the very function that a gradient belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
-from ...ops.op import OpError
+from ...ops import OPS
+from ...ops.op import Op, OpError
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall, opaque_error
+from ..backends.backend import CPU
 from ..formulas.functions import scalar_function
 from ..operations.apply import apply
 from ..operations.structural import refuse
@@ -30,6 +33,8 @@ from .rounding import Disturb, rounded
 from .steps import Exactly, Step, compute, is_complex, needed
 from .value_trace import ValueTrace
 
+GETITEM = OPS["getitem"]
+ON_ELEMENTS = (GETITEM, OPS["setitem"], OPS["index_add"])
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 CUTS = ("detach", "stop_gradient")
 
@@ -87,10 +92,12 @@ class History:
             )
             if self.complex is None and (is_complex(y) or site.takes_complex):
                 self.complex = site
+            options = {} if site.inline_operands else b
             function = None
             if type(y) is float and site.op.elementwise and not any(map(is_complex, operands)):
                 function, operands = scalar_function(site.op), tuple(map(float, operands))
-            options = {} if site.inline_operands else b
+            elif site.op in ON_ELEMENTS:
+                function = _on_element(site.op, operands, options, y)
             self.steps.append(Step(number, site, operands, options, refs, body, segment, function))
         self.moving = moving
 
@@ -208,3 +215,21 @@ class History:
             known[step.number] = y
         values = [moved(target[1], target[0]) for target in self.targets]
         return [primal(v.tangent) if type(v) is Dual else None for v in values]
+
+
+def _on_element(op: Op, operands: Sequence[Any], options: Any, y: Any) -> Callable[..., Any] | None:
+    """The function that reads or changes one element of an array of float64 on the host; None for
+    other indices and arrays."""
+    index = options if type(options) is tuple else options["index"]
+    is_one = type(index) is tuple and all(type(k) is int for k in index)
+    if not is_one or not _is_double(operands[0]) or len(index) != operands[0].ndim:
+        return None
+    if op is GETITEM:
+        return methodcaller("item", *index)
+    compute: Any = op.compute
+    return partial(compute, CPU.xp, index=index) if _is_double(y) else None
+
+
+def _is_double(value: Any) -> bool:
+    """Whether a value is an array of float64 on the host."""
+    return type(value) is CPU.ndarray and value.dtype.char == "d"

@@ -27,8 +27,8 @@ class Step(NamedTuple):
     that do.
 
     `body` has the values that the body of a function returned, where the step is a call of a
-    function with its own derivative rule; `function` is what an elementwise step on floats computes
-    of them."""
+    function with its own derivative rule; `function` computes an elementwise step on floats, or one
+    that reads or changes an element, without asking what its operands are."""
 
     number: int
     site: Site
