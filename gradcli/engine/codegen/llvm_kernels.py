@@ -14,7 +14,7 @@ from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack, work_of
-from .llvm_frame import ADDRESS, INT, Kernel, PythonFunctions
+from .llvm_frame import ADDRESS, INT, KernelFrame, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
@@ -40,7 +40,7 @@ def kernel_text(
     module, called = ir.Module(), PythonFunctions()
     functions = functions_of(module, others, called, stack_bytes=stack_bytes)
     scratch = scratch_of(region.block)
-    _kernel(region.block, Kernel(module), functions, called, stack_bytes, scratch)
+    _kernel(region.block, KernelFrame(module), functions, called, stack_bytes, scratch)
     keep_versions(module)
     return KernelText(str(module), called, scratch.size)
 
@@ -72,7 +72,7 @@ def functions_of(
 
 def _kernel(
     block: Block,
-    frame: Kernel,
+    frame: KernelFrame,
     functions: dict[str, Any],
     called: PythonFunctions,
     stack_bytes: int,

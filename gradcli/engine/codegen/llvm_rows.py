@@ -19,7 +19,7 @@ from ..ir.instructions import Region, is_straight, size_of
 from .columns import Held, Layout
 from .llvm_arrays import Arrays, release_arrays
 from .llvm_columns import Part, parts_of
-from .llvm_frame import BYTE, INT, Kernel, PythonFunctions, count_up, python
+from .llvm_frame import BYTE, INT, KernelFrame, PythonFunctions, count_up, python
 from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
 from .llvm_kernels import functions_of
@@ -67,7 +67,7 @@ def rows_text(
         _loop(loop, functions[region.name], region, given, found, multiple)
     if called:
         raise NotNative(f"`{called[0]}` is Python's")
-    frame = Kernel(module)
+    frame = KernelFrame(module)
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
     guards.begin()
@@ -147,7 +147,7 @@ def _group_loop(
     def group(start: Any) -> None:
         groups.status = make.gep(rows.status, [start], inbounds=True)
         for each in takes:
-            each.take(start)
+            each.prepare(start)
             each.of_group(groups, start)
         places = [(each, place) for each in numbers for place in each.places(start)]
 
@@ -175,7 +175,7 @@ def _group_loop(
 
             count_up(make, ir.Constant(INT, each.size), 1, element)
         for each in gives:
-            each.give(start)
+            each.complete(start)
 
     count_up(make, rows.n, GROUP, group)
     frame.done([], guards.release, guards.counts)
@@ -225,13 +225,13 @@ def _loop(
     def some(start: Any) -> None:
         guards.count(several * (size_of(region.block) if together else 1))  # others count their own
         for each in takes:
-            each.take(start)
+            each.prepare(start)
         left, count = make.sub(rows.n, start), ir.Constant(INT, several)
         if not together:
             count = make.select(make.icmp_signed("<", left, count), left, count)
         count_up(make, count, 1, lambda k: one(start, k))
         for each in gives:
-            each.give(start)
+            each.complete(start)
 
     count_up(make, rows.n, several, some)
     frame.done([], guards.release, guards.counts)
