@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 from ..lang.program import Program
 from .backends.backend import CPU
 from .backends.selection import backend_for
+from .backends.tiers import NO_LIMIT
 from .codegen.step_back import StepBack
 from .formulas.functions import is_plain
+from .ir.builder import TooLong
 from .ir.instructions import (
     Block,
     Each,
@@ -25,6 +27,7 @@ from .ir.instructions import (
 )
 from .ir.types import OF_DTYPE
 from .lowering.region_calls import RegionCall, simplified
+from .lowering.variants import TRIED_AGAIN, paid_by
 from .passes.gradients import with_gradients, with_tangents
 from .passes.paths import decides
 from .passes.rules import NoRule
@@ -44,7 +47,7 @@ from .regions.names import NotCompiled
 from .regions.programs import Lowered, lower_program
 from .trace.running import running
 
-__all__ = ["Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall"]
+__all__ = ["TRIED_AGAIN", "Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall", "TooLong"]
 
 AGAIN = 32  # about how many more times a hot program will run
 
@@ -113,14 +116,16 @@ class ProgramCall:
         dtype: str = "float64",
         device: str = "cpu",
         seed: int = 0,
+        work: float = NO_LIMIT,
     ) -> None:
         """`targets` and `sources` are those of gradients; `asked` are the Jacobians and Hessians;
         `dtype` is that of the run's floats; `device` is where its large arrays are; `seed` is that
-        of random numbers. Raises NotCompiled, and NoRule."""
+        of random numbers; `work` is what the interpreter has done so far. Raises NotCompiled, and
+        NoRule; TooLong where lowering takes more than that work pays for."""
         if asked is not None and device != "cpu":
             raise NotCompiled("sweeps for Jacobians are not compiled for GPUs", None)
         self._device, self._calls = device, 1 if asked is not None and asked.once else AGAIN
-        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype], seed=seed)
+        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype], seed=seed, most=paid_by(work))
         # Asked once, the run that asks has done what isn't compiled, which has no name here.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason

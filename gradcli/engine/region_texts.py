@@ -47,7 +47,7 @@ def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None
     from .codegen.scalar_ops import NotNative
 
     try:
-        text, calls, _ = kernel_text(lowered.region, lowered.others)
+        text, apart, calls, _ = kernel_text(lowered.region, lowered.others)
     except NotNative as reason:
         return "", [], [(reason.reason, reason.span)]
-    return text, list(calls), []
+    return text + apart, list(calls), []

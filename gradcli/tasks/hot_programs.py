@@ -13,7 +13,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.backends.backend import ieee
-from ..engine.backends.tiers import policy
+from ..engine.backends.tiers import DIFFERENTIATED, policy
 from ..engine.execution import Compiled
 from ..lang.program import Program
 from .answer import Answer
@@ -24,7 +24,7 @@ from .omissions import nonfinite
 if TYPE_CHECKING:
     from ..engine.program_calls import Asked, ProgramCall
 
-EACH = 2**6  # operations that a run is worth, beside those that it does
+EACH = 2**6  # operations that a run is worth, beside those of the program
 MAX_KINDS = 4  # of values that a program is compiled for
 
 
@@ -43,9 +43,12 @@ class HotProgram:
     def __init__(self, compiled: Compiled, options: Options) -> None:
         self._compiled, self._options = compiled, options
         self._tries = MAX_KINDS if options.is_plain and policy().writes else 0
+        self._each = EACH + DIFFERENTIATED * compiled.operations
         self._work, self._hot = 0, policy().heat.work
         self._ready: list[Ready] = []
-        self._make: Callable[[], Ready | None] | None = None  # for the next run, if there is one
+        # For the next run, if there is one, after so much work that this pays for lowering.
+        self._make: Callable[[int], Ready | None] | None = None
+        self._later = 0
 
     @property
     def has_kernels(self) -> bool:
@@ -56,13 +59,8 @@ class HotProgram:
         """The answer of a kernel; None if the interpreter must run the program."""
         if self._work < self._hot:
             return None
-        if (make := self._make) is not None:
-            self._make = None
-            ready = make()
-            if ready is None:
-                self._work = 0  # so that it isn't tried again soon
-            else:
-                self._ready.append(ready)
+        if self._make is not None and self._work >= self._later:
+            self._try_to_make(self._make)
         for ready in self._ready:
             numbers = ready.call.numbers(inputs)
             if numbers is not None:
@@ -72,10 +70,24 @@ class HotProgram:
                 return found
         return None
 
+    def _try_to_make(self, make: Callable[[int], Ready | None]) -> None:
+        from ..engine.program_calls import TRIED_AGAIN, TooLong
+
+        try:
+            ready = make(self._work)
+        except TooLong:
+            self._later = TRIED_AGAIN * self._work
+            return
+        self._make, self._later = None, 0
+        if ready is None:
+            self._work = 0  # so that it isn't tried again soon
+        else:
+            self._ready.append(ready)
+
     def learn(self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation) -> None:
         """Takes note of a run of the interpreter, from which a kernel may be made."""
-        self._work += EACH + answer.run.work
-        if self._tries == 0 or self._work < self._hot:
+        self._work += self._each + answer.run.work
+        if self._tries == 0 or self._work < self._hot or self._make is not None:
             return
         if all(ready.call.numbers(inputs) is None for ready in self._ready):
             self._tries -= 1
@@ -83,9 +95,9 @@ class HotProgram:
 
     def _maker(
         self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation
-    ) -> Callable[[], Ready | None] | None:
-        """What makes a kernel for values of such kinds, if there is one that answers as the
-        interpreter does. It keeps nothing of the run."""
+    ) -> Callable[[int], Ready | None] | None:
+        """What makes a kernel for values of such kinds after so much work, if there is one that
+        answers as the interpreter does. It keeps nothing of the run."""
         if not answer.is_by_variables:
             return None
         of, by = (answer.targets, answer.sources) if self._options.grad else ({}, {})
@@ -94,7 +106,7 @@ class HotProgram:
         kind = self._options.dtype, self._options.device, self._options.seed
         asked = answer.node, dict(inputs), list(of), list(by), forward, answer.asked(), *kind
         missing = frozenset(answer.missing)
-        return lambda: _made(asked, evaluation, missing, told)
+        return lambda work: _made(asked, evaluation, missing, told, work)
 
 
 def _made(
@@ -104,13 +116,14 @@ def _made(
     evaluation: Evaluation,
     missing: frozenset[tuple[str, str]],
     told: bool,
+    work: int,
 ) -> Ready | None:
     """A kernel for what is asked of a program; None if there is none, or if what the interpreter
-    `told` may depend on the numbers."""
+    `told` may depend on the numbers. Raises TooLong where `work` doesn't pay for it."""
     from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
 
     try:
-        call = ProgramCall(*asked)
+        call = ProgramCall(*asked, work)
     except (NotCompiled, NoRule):
         return None
     if told and not (call.is_straight and call.has_none(missing)):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradcli.engine.codegen import cache
-from gradcli.engine.codegen.cache import cached
+from gradcli.engine.codegen.cache import cached, is_remembered, remember
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -45,6 +45,15 @@ def test_code_is_made_once(folder: Path) -> None:
     assert not makes()
     assert makes(b"another")
     assert not makes()
+
+
+def test_what_is_remembered_is_found_again(folder: Path) -> None:
+    assert not is_remembered(b"this")
+    remember(b"this")
+    assert is_remembered(b"this")
+    assert not is_remembered(b"that")
+    only_file(folder).write_bytes(b"another's")
+    assert not is_remembered(b"this")
 
 
 def test_it_is_found_by_the_next_process(folder: Path) -> None:

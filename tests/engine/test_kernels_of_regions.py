@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ region tree(%0: i64, %1: f64) -> (f64) {
 }
 """
 SIZE = 3  # instructions of an iteration
-SOON = HEAT._replace(instructions=100 * SIZE, instructions_each=0)
+SOON = HEAT._replace(instructions=100 * SIZE, instructions_each=0, instructions_first=0)
 
 
 @pytest.fixture
@@ -99,6 +100,20 @@ def test_a_long_run_is_machine_code_at_once(compiled: list[str]) -> None:
     with only(WRITTEN):
         assert tuple(found) == tuple(made().run((1000, 0.7)))
     assert compiled == ["python", "llvm", "python"]
+
+
+def test_a_run_is_machine_code_at_once_where_the_work_has_paid_before(
+    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    with only(heat=SOON):
+        first = made().run((1000, 0.7))
+        again = made()
+        assert tuple(again.run((1000, 0.7))) == tuple(first)
+        again.run((5, 0.7))
+        other = parse(TREE)
+        Kernel(*other).run((2, 0.7))
+    assert compiled == ["python", "llvm", "llvm", "python"]
 
 
 def test_an_each_is_machine_code_from_the_first_call_on(compiled: list[str]) -> None:

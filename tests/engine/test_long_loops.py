@@ -157,6 +157,17 @@ def test_a_loop_around_loops_is_sure_to_be_long(done: list[int]) -> None:
     assert max(done) > 200
 
 
+def test_what_is_left_of_a_loop_has_to_pay_for_a_kernel(done: list[int]) -> None:
+    """It may never run again. In a function that is called again, what it has done counts."""
+    n = HEAT.iterations + 100
+    loop = f"for i in range({n}) {{ s = s*0.9 + w }}"
+    evaluate(f"{HEAD}s = x\n{loop}\noutput s", mode="reverse")
+    assert not done
+    source = f"fn f(s) {{ print(s); {loop}; return s }}\noutput f(x) + f(w) + f(x + w)"
+    evaluate(f"{HEAD}{source}", mode="reverse")
+    assert done
+
+
 def test_a_loop_that_prints_all_the_time_stays_in_the_interpreter(done: list[int]) -> None:
     source = f"{HEAD}s = x\nfor i in range(9000) {{ s = s*0.9 + w; if i % 10 == 9 {{ print(i) }} }}\noutput s"
     assert len(evaluate(source).printed) == 900
@@ -165,6 +176,8 @@ def test_a_loop_that_prints_all_the_time_stays_in_the_interpreter(done: list[int
 
 def test_most_loops_are_done_together(done: list[int]) -> None:
     for loop in LOOPS[:15]:
+        if "range(3)" in loop:
+            continue  # a single iteration is left of it
         done.clear()
         answers(2, 2**14, f"{HEAD}{FUNCTIONS}{loop}\noutput s", mode="reverse")
         assert done, loop

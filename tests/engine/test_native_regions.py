@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import product
@@ -156,3 +157,45 @@ def test_bools_beside_numbers_in_parameters_and_results() -> None:
         "  return %2, %1, %0, %3\n}\n"
     )
     agree(region, [list(p) for p in product([False, True], [3, -1], [False, True], [0.5, -0.0])])
+
+
+APART = """region f(%0: f64[40], %1: f64[40], %2: f64) -> (f64[40], f64[40]) {
+  %3 = new f64[40]
+  %4 = each (%5: 40) with (put %3) {
+    %6 = element %0, %5 : f64
+    %7 = sub %6, %2 : f64
+    yield %7, %5
+  }
+  %8 = new f64[40]
+  %9 = each (%10: 40) with (put %8) {
+    %11 = element OTHER, %10 : f64
+    %12 = sub LEFT, RIGHT : f64
+    yield %12, %10
+  }
+  return %4, %9
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "left", "right", "functions"),
+    [
+        ("%0", "%11", "%2", 1),
+        ("%1", "%11", "%2", 1),
+        ("%4", "%11", "%2", 1),
+        ("%1", "%2", "%11", 2),
+        ("%1", "%11", "%11", 2),
+    ],
+)
+def test_each_that_compute_the_same_share_a_function(
+    other: str, left: str, right: str, functions: int
+) -> None:
+    [region] = parse(APART.replace("OTHER", other).replace("LEFT", left).replace("RIGHT", right))
+    text = kernel_text(region).apart
+    assert len(set(re.findall(r'define .*@"(each_\w+)"', text))) == functions
+    x, y = np.linspace(0.0, 1.0, 40), np.linspace(3.0, 5.0, 40)
+    first, second = llvm.compiled(region)(x, y, 0.5)
+    np.testing.assert_array_equal(first, x - 0.5)
+    values = {"%0": x, "%1": y, "%2": 0.5, "%4": first}
+    values["%11"] = values[other]
+    np.testing.assert_array_equal(second, values[left] - values[right])

@@ -35,6 +35,14 @@ PROGRAMS = {
     "by an array": "fn f(v) = sum(v*v*v)*x\nv = array([x, y])\nfor i in range(5) { v = v - 0.1*grad(f)(v) }\noutput v[0], v[1]",
     "that nothing connects": "fn f(a) = 2.0*x if n > 3 else a\noutput grad(f)(x), jvp(f)(x, 1.0)",
     "that is connected with some of a list": "fn f(v) = v[0]*x\ng = grad(f)([x, y])\noutput g[0], g[1]",
+    "of an array, weighed": "fn f(v) = v*v[0]*x\ng = vjp(f)(array([x, y]), [y, 2.0])\noutput g[0], g[1]*x",
+    "of a list, weighed": "fn f(a) = [a*y, {p: a*a*[x, a]}]\noutput vjp(f)(x, [y, {p: [1, x]}])",
+    "of a sum": "fn f(v) = v*v*x\ng, h = grad(f)([x, y]), value_and_grad(fn(a) = [a, sin(a)])(y)\noutput g[0], g[1], h[0][1], h[1]",
+    "of a large array": "u = arange(30) * x\nfn f(v) = cumsum(v)*v\n"
+    "fn s(v) = sum(vjp(f)(v, v)*u + grad(f)(v))\noutput s(u), sum(grad(s)(u))",
+    "along ints": "fn f(v) = v*v[0]*x\ng = jvp(f)([x, y], [1, 0])\noutput g[0], g[1], jvp(sin)(x, 2), vjp(f)([x, y], [true, 0])[1]",
+    "of a list along an array": "fn f(v) = v[0]*v[0]*sin(v[1]*x)\nu = array([y, 1])\n"
+    "g = hvp(f)([x, y], u)\noutput g[0], g[1], jvp(f)([x, y], 2 * u), vjp(fn(a) = [a*y, sin(a)])(x, u)",
     "a search": "fn descend(f, a) { for i in range(20) { a = a - 0.1*grad(f)(a) }; return a }\n"
     "fn inner(b) = descend(fn(a) = (a - b)**2 + a*y, 0.0)\noutput inner(x), grad(inner)(x)",
 }  # fmt: skip

@@ -37,7 +37,7 @@ LOOPS = [
     "v = ones([2, 2]); for i in range(4) { v = v * w + m }; s = v[0, 1] * v[1, 0]",
     "s = 0.0; v = x*1.0; for i in range(40) { v[0] = v[0]*0.9; v[i] = 1.0 }; s = v[0]",
 ]  # fmt: skip
-SOON = Heat(iterations=2, least_iterations=1, work_each=0, instructions=0)
+SOON = Heat(iterations=2, least_iterations=1, work_each=0, instructions=0, instructions_first=0)
 
 
 def answers(source: str, **options: Any) -> Any:

@@ -19,7 +19,9 @@ from ..engine.region_cases import PROGRAMS, STEPS_BACK
 from ..engine.region_programs import HEAD, Writer
 from .answers import NUMBER, answers
 
-AT_ONCE = HEAT._replace(work=1, instructions=0, instructions_each=0)
+AT_ONCE = HEAT._replace(
+    work=1, work_each=0, instructions=0, instructions_each=0, instructions_first=0
+)
 POINTS: list[dict[str, Any]] = [{}, {"x": 1.5, "y": 0.3}, {"x": -0.3, "y": 2}, {"y": -2.0}, {}]
 LOOP_POINTS: list[dict[str, Any]] = [{}, {}, {"x": 0.7, "w": 0.4}, {"w": 0.4, "x": 0.7}]
 CASE_POINTS: list[dict[str, Any]] = [{}, {"x": 0.4}, {"x": 1.1}, {"x": 1}, {}]
@@ -159,6 +161,14 @@ def test_it_takes_some_runs(interpreted: list[Any]) -> None:
         found = [program.run(x=float(x)).gradients["y"]["x"] for x in range(300)]
     assert found == [2.0 * x for x in range(300)]
     assert 50 < len(interpreted) < 250
+
+
+def test_a_long_program_takes_as_many_runs_as_pay_for_it(interpreted: list[Any]) -> None:
+    program = gradcli.load(source="var x\ny = x\n" + "y = y*x\n" * 800)
+    with only(heat=HEAT._replace(work=1)):
+        for x in [1.0, 1.01] * 100:
+            program.run(x=x)
+    assert 10 < len(interpreted) < 150
 
 
 def test_what_steps_back_is_not_tried_at_each_run(

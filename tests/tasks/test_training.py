@@ -15,7 +15,9 @@ from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, on
 from ..engine.training_programs import HEAD, SIZED, TOLD, TRAINING, TrainingWriter
 from .answers import NUMBER, answers
 
-AT_ONCE = HEAT._replace(work=1, instructions=0, instructions_each=0)
+AT_ONCE = HEAT._replace(
+    work=1, work_each=0, instructions=0, instructions_each=0, instructions_first=0
+)
 POINTS: list[dict[str, Any]] = [{}, {"x": 0.4, "b": 0.9}, {"x": 1.6}, {"w": [0.1, 0.7]}, {}]
 
 

@@ -44,8 +44,9 @@ class Heat(NamedTuple):
                  To enter a region counts as `least_work`, too: a larger one enters it less often
     elements     given to a `vmap`, before it is lowered
     operations   on these, before it is compiled
-    instructions of a region that Python text runs, before machine code replaces it, and for each
-                 that the region has `instructions_each`
+    instructions of a region that Python text runs, before machine code replaces it: for each that
+                 the region has `instructions_each`, and where LLVM is yet to be loaded,
+                 `instructions_first`, if that is more
     sweeps       microseconds that a run's sweeps for Jacobians take, about, before kernels compute
                  these in their place
     on_device    elements that an array of a region has, or points, for a GPU to compute it: of
@@ -59,8 +60,9 @@ class Heat(NamedTuple):
     least_work: int = 2**6
     elements: int = 2**16
     operations: int = 2**24
-    instructions: int = 2**21
+    instructions: int = 2**19
     instructions_each: int = 2**12
+    instructions_first: int = 2**21
     sweeps: int = 2**18
     on_device: int = 2**12
 
@@ -76,6 +78,7 @@ FIRST_USE = Heat(
     operations=0,
     instructions=0,
     instructions_each=0,
+    instructions_first=0,
     on_device=1,
 )  # for tests: code is hot when it is first used
 

@@ -30,6 +30,17 @@ def cached(made_of: bytes, make: Callable[[], bytes]) -> bytes:
     return make() if folder is None else folder.code(made_of, make)
 
 
+def remember(what: bytes) -> None:
+    """Leaves a note on the disk, for `is_remembered`."""
+    cached(what, bytes)
+
+
+def is_remembered(what: bytes) -> bool:
+    """Whether this or an earlier process left a note of this, and it is still there."""
+    folder = _folder(_path())
+    return folder is not None and folder.read(_name(what)) is not None
+
+
 def _path() -> Path:
     """The folder that the user asks for, or the platform's folder for caches."""
     if given := os.environ.get(VARIABLE):
@@ -67,7 +78,7 @@ class _Folder:
         self.until_removal = 0  # bytes to write
 
     def code(self, made_of: bytes, make: Callable[[], bytes]) -> bytes:
-        name = sha256(made_of).hexdigest()
+        name = _name(made_of)
         found = self.read(name)
         if found is None:
             found = make()
@@ -122,6 +133,10 @@ class _Folder:
                     with suppress(FileNotFoundError):
                         found = entry.stat(follow_symlinks=False)
                         yield found.st_mtime, found.st_size, entry.path
+
+
+def _name(made_of: bytes) -> str:
+    return sha256(made_of).hexdigest()
 
 
 def _digest(name: str, code: bytes) -> bytes:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ...diagnostics import Span
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
 from ..ir.instructions import Each, Region, Structural, every, size_of
+from ..ir.printer import text
 from ..ir.types import ArrayType
 from ..passes.fusion import has_each
 from . import python
-from .machine import can_compile
+from .cache import is_remembered, remember
+from .machine import can_compile, is_loaded
 from .step_back import TooLong
 
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows: LLVM compiles them in about a second
@@ -45,12 +48,26 @@ class Kernel:
         self._stack_bytes = policy().stack_bytes if stack_bytes is None else stack_bytes
         self._regions: tuple[Region, Sequence[Region]] | None = (region, others)
         self._size = sum([size_of(each.block) for each in (region, *others)])
-        heat = policy().heat
-        self._left = max(heat.instructions, heat.instructions_each * self._size)
-        if has_each(region, *others):
-            self._left = 0  # as text, it would be no quicker than the interpreter
+        self._has_each = has_each(region, *others)
         self._text: Callable[..., tuple[Any, ...]] | None = None
         self._code: Callable[..., tuple[Any, ...]] | None = None
+
+    @cached_property
+    def _left(self) -> int:
+        """The instructions that Python text still runs before there is machine code."""
+        heat = policy().heat
+        if self._has_each:
+            return 0  # as text, it would be no quicker than the interpreter
+        loading = 0 if is_loaded() else heat.instructions_first
+        work = max(loading, heat.instructions, heat.instructions_each * self._size)
+        return 0 if work and is_remembered(self._note) else work
+
+    @cached_property
+    def _note(self) -> bytes:
+        """What is remembered of a kernel whose work has paid for machine code."""
+        assert self._regions is not None
+        region, others = self._regions
+        return f"machine code pays for\n{text((region, *others))}".encode()
 
     def run(self, parameters: Sequence[Any], calls: int = 1) -> Sequence[Any]:
         """Calls the kernel. About as many `calls` like this one will be made, with it. Raises
@@ -70,6 +87,8 @@ class Kernel:
                 except TooLong:
                     self._left = 0
             if self._code is None:
+                if not self._has_each:
+                    remember(self._note)
                 self._code = _machine_code(*regions, self._size, self._stack_bytes)
                 self._regions = None
         assert self._code is not None

@@ -16,7 +16,6 @@ from ..backends.tiers import NO_LIMIT
 from ..formulas.functions import scalar_function
 from ..ir.instructions import Region, Value
 from ..ir.types import DTYPES, F32, ArrayType
-from ..passes.fusion import has_each
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
 from .step_back import StepBack
@@ -56,12 +55,12 @@ def compiled(
 
     Raises NotNative for what has no machine code.
     """
-    text, called, scratch = kernel_text(region, others, stack_bytes)
-    passes = O3 if has_each(region, *others) else FEW
+    text, apart, called, scratch = kernel_text(region, others, stack_bytes)
+    modules = [(text, FEW), (apart, O3)] if apart else [(text, FEW)]
     functions = [
         scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called
     ]
-    function = loaded(*assembled(text, passes), functions)
+    function = loaded(*assembled(*modules), functions)
     if scratch or _arrays((*region.block.parameters, *region.block.results)):
         return _with_arrays(function, region, scratch)
     return _with_float32(function, region)

@@ -42,9 +42,8 @@ class Arrays:
     def new(self, kind: Any, size: int) -> Any:
         """A new array of `size` elements, which have no values yet."""
         make, n = self.builder, ir.Constant(INT, HEAD + _bytes(kind, size))
-        self.guards.count(size)
-        self.guards.reserve(n)
-        found = make.call(_new(make.module), [self.frame.arrays, n])
+        memory = self.guards.left.memory
+        found = make.call(_new(make.module), [self.frame.arrays, n, memory])
         self.frame.leave_if(make.icmp_unsigned("==", found, NULL), self.frame.step_back)
         return make.bitcast(found, kind)
 
@@ -54,15 +53,14 @@ class Arrays:
         )
 
     def free(self, array: Any, size: int) -> None:
-        make = self.builder
-        make.call(_free(make.module), [self.frame.arrays, make.bitcast(array, ADDRESS)])
-        self.guards.give_back(ir.Constant(INT, HEAD + _bytes(array.type, size)))
+        make, n = self.builder, ir.Constant(INT, HEAD + _bytes(array.type, size))
+        given = [self.frame.arrays, make.bitcast(array, ADDRESS), n, self.guards.left.memory]
+        make.call(_free(make.module), given)
 
     def push(self, stack: Stack, array: Any, size: int) -> None:
         """Pushes a copy of an array on a stack."""
         n = _bytes(array.type, size)
         start = self.guards.room(stack, ir.Constant(INT, n))
-        self.guards.count(size)
         copy(self.builder, self._on_stack(stack, start, array.type), array, size)
 
     def pop(self, stack: Stack, kind: Any, size: int) -> Any:
@@ -132,12 +130,17 @@ def _is_there(make: Any, block: Any) -> Any:
 
 
 def _new(module: Any) -> Any:
-    """The function that allocates memory and puts it first in the list; it returns no address where
-    there is no memory."""
-    function, make = own_function(module, "new_array", ADDRESS, [ADDRESS.as_pointer(), INT])
+    """The function that allocates memory, takes its bytes from those that are left, and puts it
+    first in the list. It returns no address where there is no memory, or too few bytes are left."""
+    parameters = [ADDRESS.as_pointer(), INT, INT.as_pointer()]
+    function, make = own_function(module, "new_array", ADDRESS, parameters)
     if make is None:
         return function
-    first, size = function.args
+    first, size, memory = function.args
+    left = make.sub(make.load(memory), size)
+    with make.if_then(make.icmp_signed("<", left, ir.Constant(INT, 0))):
+        make.ret(NULL)
+    make.store(left, memory)
     block = python(make, "PyMem_RawRealloc", NULL, size)
     with make.if_then(make.icmp_unsigned("==", block, NULL)):
         make.ret(NULL)
@@ -152,11 +155,13 @@ def _new(module: Any) -> Any:
 
 
 def _free(module: Any) -> Any:
-    """The function that takes an array out of the list and frees it."""
-    function, make = own_function(module, "free_array", NOTHING, [ADDRESS.as_pointer(), ADDRESS])
+    """The function that takes an array out of the list, frees it, and gives its bytes back."""
+    parameters = [ADDRESS.as_pointer(), ADDRESS, INT, INT.as_pointer()]
+    function, make = own_function(module, "free_array", NOTHING, parameters)
     if make is None:
         return function
-    first, array = function.args
+    first, array, size, memory = function.args
+    make.store(make.add(make.load(memory), size), memory)
     block = make.gep(array, [ir.Constant(INT, -HEAD)])
     following, before = (make.load(_link(make, block, k)) for k in (0, 1))
     with make.if_else(_is_there(make, before)) as (inside, at_start):

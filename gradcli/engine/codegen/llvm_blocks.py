@@ -7,7 +7,6 @@ All names are invented, and arithmetic is that of IEEE 754, without fast-math fl
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from math import prod
 from typing import Any
 
 from llvmlite import ir
@@ -41,22 +40,20 @@ from ..ir.instructions import (
 )
 from ..ir.types import STACK, ArrayType, dtype_of
 from .array_calls import Computed, Multiplied
-from .each_axes import work_of_points
 from .llvm_arrays import Arrays, copy
 from .llvm_calls import Calls
-from .llvm_draws import draw, is_native, work_of_draw
+from .llvm_draws import draw, is_native
 from .llvm_each import Around, call_of
 from .llvm_frame import INT, Frame, PythonFunctions
-from .llvm_guards import Guards, Stack
+from .llvm_guards import INTERVAL, Guards, Stack
 from .llvm_regions import call
 from .llvm_scalars import Machine
 from .llvm_types import apart, llvm_type, llvm_types
 from .llvm_vectors import of_elements
+from .llvm_work import counted_at, work_of
 from .scalar_ops import NotNative
 from .scalar_writer import Scalars
 
-# Divisions may go bit by bit through the quotient, which has up to 2,000: each counts as `SLOW`.
-DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
 SHORT = 2**16  # instructions of a loop that is counted as a whole
 
 
@@ -82,7 +79,10 @@ class Emitter:
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """Emits a block for these values of its parameters; returns its results."""
         self.values.update(zip(block.parameters, parameters, strict=True))
-        for instruction in block.instructions:
+        counted = counted_at(block.instructions, INTERVAL)
+        for k, instruction in enumerate(block.instructions):
+            if k in counted:
+                self.guards.count(counted[k])
             self.instruction(instruction)
         return self.read(block.results)
 
@@ -189,7 +189,6 @@ class Emitter:
         return given or self.arrays.new(llvm_type(array.type), array.array_type.size)
 
     def product(self, made: Product) -> None:
-        self.guards.count(prod(made.sizes) // 4)
         found = self.new(made.result)
         left, right = self.read(made.operands)
         dtype = dtype_of(made.result.type)
@@ -201,7 +200,6 @@ class Emitter:
         """Calls NumPy to fill the results: new arrays, and variables for numbers. Random numbers
         have machine code."""
         computed, drawn = Computed.by(made), is_native(made)
-        self.guards.count(work_of_draw(made) if drawn else computed.work)
         places = [
             self.new(value)
             if isinstance(value.type, ArrayType)
@@ -218,8 +216,6 @@ class Emitter:
             self.values[value] = place if is_array else self.builder.load(place)
 
     def each(self, made: Each) -> None:
-        self.guards.count(work_of_points(made))
-
         def emit(frame: Frame, values: dict[Value, Any], instructions: Any) -> dict[Value, Any]:
             emitter = Emitter(frame, self.guards, {}, self.called, of_elements)
             emitter.values = values
@@ -331,14 +327,3 @@ def _is_short(body: Block, count: Any, work: int) -> bool:
         isinstance(made, Call | NewArray | Push) or any(blocks_of(made))
         for made in body.instructions
     )
-
-
-def work_of(blocks: Iterable[Block]) -> int:
-    """The instructions of blocks, without those of the loops inside; at least 1."""
-    found = 1
-    for made in [made for block in blocks for made in block.instructions]:
-        slow = isinstance(made, Operation) and made.op.name in DIVISIONS
-        found += SLOW if slow else 1
-        if isinstance(made, Branch):
-            found += work_of(blocks_of(made)) - 1
-    return found

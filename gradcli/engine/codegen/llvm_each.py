@@ -13,19 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from ..ir.instructions import BLOCK, LANES, Each, Value
+from ..ir.printer import text_apart
 from ..ir.types import ArrayType
 from ..passes.copying import used
 from .each_axes import combined_along_it, of_last_axis
-from .llvm_frame import ADDRESS, INT, REALS, STATUS, Described, Frame, count_up
-from .llvm_regions import DONE, RAISED, STEPPED_BACK, Noting
+from .llvm_frame import (
+    ADDRESS,
+    INT,
+    RAISED,
+    REALS,
+    STATUS,
+    STEPPED_BACK,
+    Described,
+    Frame,
+    count_up,
+    declared,
+)
+from .llvm_regions import Noting
 from .llvm_types import in_memory, load, size_in_memory, store
 
 WIDEST = 512  # bits
+DIGITS = 16  # of a digest of what a function computes, which is its name
 Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]
 
 
@@ -38,16 +52,18 @@ class Around(NamedTuple):
 
 
 def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) -> list[Any]:
-    """Emits the function of an `each`, and a call of it; returns its results."""
+    """Emits a call of the function of an `each`, and that function unless the module has an equal
+    one; returns the results."""
     make = frame.builder
     outside = [v for v in used([made.body]) if v not in made.initial]
-    function = _Function(make.module, made, outside, around)
+    function = _Function(frame.apart, made, outside, around)
     given = [frame.held, *[values[v] for v in (*made.initial, *outside)]]
-    found = make.call(function.whole(), given)
-    status = make.extract_value(found, 0)
-    raised = make.icmp_signed("==", status, STATUS(RAISED))
-    frame.leave_if(raised, frame.raised)
-    frame.step_back_if(make.icmp_signed("!=", status, STATUS(DONE)))
+    whole = frame.apart.globals.get(f"each_{function.name}") or function.whole()
+    if frame.apart is not make.module:
+        whole.linkage = "external"
+        whole = declared(make.module, whole.name, whole.function_type)
+    found = make.call(whole, given)
+    frame.leave_as(make.extract_value(found, 0))
     numbers = iter([make.extract_value(found, k + 1) for k in range(len(function.single))])
     return [
         values[first] if isinstance(first.type, ArrayType) else next(numbers)
@@ -87,7 +103,7 @@ class _Frame(Noting):
 
 
 class _Function:
-    """Emits the functions of an `each`.
+    """Emits the functions of an `each`. Those that compute the same have the same name.
 
     single  the positions of the numbers among the results
     rows    the positions of the results that are combined along the last axis first
@@ -96,7 +112,8 @@ class _Function:
     def __init__(self, module: Any, made: Each, outside: list[Value], around: Around) -> None:
         self.module, self.made, self.outside, self.around = module, made, outside, around
         self.given = made.given
-        self.number = sum(1 for name in module.globals if name.startswith("each_"))
+        same = text_apart(made, (*made.initial, *outside))
+        self.name = sha256(same.encode()).hexdigest()[:DIGITS]
         self.single = [k for k, (_, place) in enumerate(self.given) if place is None]
         self.rows = combined_along_it(made)
 
@@ -121,7 +138,7 @@ class _Function:
     def whole(self) -> Any:
         """The function that goes through all points."""
         shape, made = self.made.shape, self.made
-        frame = self.function(f"each_{self.number}", 0, self.single)
+        frame = self.function(f"each_{self.name}", 0, self.single)
         function, make, values = frame.builder.function, frame.builder, frame.arguments
         row = self.row() if self.rows else None
         totals = {k: frame.room(in_memory(self.kind(k))) for k in self.single}
@@ -143,7 +160,7 @@ class _Function:
                 count_up(make, size, 1, lambda last: self.point(frame, [*indices[:k], last], None))
                 return
             found = make.call(row, [frame.held, *values, *indices[:k], ir.Constant(INT, 0), size])
-            self.leave_as(frame, found)
+            frame.leave_as(make.extract_value(found, 0))
             known = self.values(frame)
             if any(self.given[j][1] is not None for j in self.rows):
                 inner = of_last_axis(made)
@@ -159,12 +176,6 @@ class _Function:
         axis(0)
         frame.done([load(make, totals[k]) for k in self.single])
         return function
-
-    def leave_as(self, frame: _Frame, found: Any) -> None:
-        """Leaves the function in the way in which a called function has ended."""
-        make, status = frame.builder, frame.builder.extract_value(found, 0)
-        frame.leave_if(make.icmp_signed("==", status, STATUS(RAISED)), frame.raised)
-        frame.step_back_if(make.icmp_signed("!=", status, STATUS(DONE)))
 
     def values(self, frame: _Frame) -> dict[Value, Any]:
         """The values from outside."""
@@ -200,7 +211,7 @@ class _Function:
         """The function that computes some points of the last axis, from an index on, and combines
         their numbers: by halves if the points are many."""
         axes = len(self.made.shape)
-        frame = self.function(f"row_{self.number}", axes + 1, self.rows)
+        frame = self.function(f"row_{self.name}", axes + 1, self.rows)
         function, make = frame.builder.function, frame.builder
         *outer, low, size = frame.arguments[-axes - 1 :]
         blocks = {}
@@ -235,7 +246,7 @@ class _Function:
         parts = []
         for start, count in ends:
             parts.append(make.call(function, [*given, start, count]))
-            self.leave_as(frame, parts[-1])
+            frame.leave_as(make.extract_value(parts[-1], 0))
         found = ir.Constant(frame.kind, ir.Undefined)
         for n, k in enumerate(self.rows, 1):
             a, b = (make.extract_value(part, n) for part in parts)

@@ -18,6 +18,7 @@ from .machine import offer
 DOUBLE, FLOAT = REALS = ir.DoubleType(), ir.FloatType()
 INT, BIT, BYTE = ir.IntType(64), ir.IntType(1), ir.IntType(8)
 STATUS = ir.IntType(32)
+DONE, STEPPED_BACK, RAISED = range(3)  # how a function ends, which is its status
 ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
 NULL = ir.Constant(ADDRESS, None)
 # Functions of Python's C interface: results, and parameters.
@@ -131,6 +132,7 @@ class Frame:
     held       the address of the kernel's `self`
     bottom     the position of the C stack when the kernel was called, as an int
     arrays     the place of the address of the first array in the kernel's list
+    apart      the module of the functions of its `each`, which LLVM optimises
     is_masked  whether code goes on where it steps back; its results are thrown away
     step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
@@ -141,10 +143,14 @@ class Frame:
     arrays: Any
     is_masked = False
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        """`apart` is the function's own module, if it isn't given."""
+        self.apart = apart or function.module
         function.attributes.add("nounwind")
         start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
         self.builder = ir.IRBuilder(start)
+        self._ending: Any = None  # the block that leaves as a called function has ended
+        self._ends: Any = None  # the status of that function
 
     def here(self) -> Any:
         """The current position of the C stack."""
@@ -165,6 +171,22 @@ class Frame:
         """A place in an array, made valid where code goes on after a failed check."""
         return place
 
+    def leave_as(self, status: Any) -> None:
+        """Leaves in the way in which a called function has ended, unless that is done."""
+        make = self.builder
+        if self.is_masked:
+            self.leave_if(make.icmp_signed("==", status, STATUS(RAISED)), self.raised)
+            self.step_back_if(make.icmp_signed("==", status, STATUS(STEPPED_BACK)))
+            return
+        if self._ending is None:
+            self._ending = make.append_basic_block()
+            with make.goto_block(self._ending):
+                self._ends = make.phi(STATUS)
+                has_raised = make.icmp_signed("==", self._ends, STATUS(RAISED))
+                make.cbranch(has_raised, self.raised, self.step_back)
+        self._ends.add_incoming(status, make.block)
+        self.leave_if(make.icmp_signed("!=", status, STATUS(DONE)), self._ending)
+
     def leave_if(self, condition: Any, block: Any) -> None:
         """Branches to a block that leaves the kernel. That is rare."""
         after = self.builder.append_basic_block()
@@ -175,10 +197,10 @@ class Frame:
 class KernelFrame(Frame):
     """The function that Python calls."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, apart: Any = None) -> None:
         kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS.as_pointer(), INT])
         function = ir.Function(module, kind, "kernel")
-        super().__init__(function)
+        super().__init__(function, apart)
         self.held, self._arguments, self._count = function.args
         self.bottom = self.here()
         self.arrays = self.variable(NULL)
@@ -216,13 +238,9 @@ class KernelFrame(Frame):
             return make.inttoptr(self._unboxed(argument, INT), kind)
         if kind == FLOAT:
             return make.fptrunc(self._unboxed(argument, DOUBLE), FLOAT)
-        name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
-        value = python(make, name, argument)
-        equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
-        with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
-            error = python(make, "PyErr_Occurred")
-            self.leave_if(make.icmp_unsigned("!=", error, NULL), self.raised)
-        return value
+        found = make.call(_unboxing(make.module, kind), [argument])
+        self.leave_as(make.extract_value(found, 0))
+        return make.extract_value(found, 1)
 
     # ---- out -------------------------------------------------------------------------------------
 
@@ -246,3 +264,21 @@ class KernelFrame(Frame):
         make.position_at_end(self.raised)
         release()
         make.ret(NULL)
+
+
+def _unboxing(module: Any, kind: Any) -> Any:
+    """The function that unboxes a number. It returns its status and the number."""
+    result = ir.LiteralStructType([STATUS, kind])
+    function, make = own_function(module, f"unboxed_{kind}", result, [ADDRESS])
+    if make is None:
+        return function
+    name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
+    value = python(make, name, *function.args)
+    found = make.insert_value(ir.Constant(result, (DONE, ir.Undefined)), value, 1)
+    equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
+    with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
+        is_error = make.icmp_unsigned("!=", python(make, "PyErr_Occurred"), NULL)
+        with make.if_then(is_error):
+            make.ret(ir.Constant(result, (RAISED, ir.Undefined)))
+    make.ret(found)
+    return function

@@ -15,7 +15,18 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..backends.tiers import NO_LIMIT
-from .llvm_frame import ADDRESS, INT, NULL, STATUS, Frame, own_function, python
+from .llvm_frame import (
+    ADDRESS,
+    DONE,
+    INT,
+    NULL,
+    RAISED,
+    STATUS,
+    STEPPED_BACK,
+    Frame,
+    own_function,
+    python,
+)
 from .llvm_types import in_memory, load, size_in_memory, store
 
 INTERVAL = 2**20  # instructions, of which the slowest take 100 ns
@@ -67,7 +78,8 @@ class Guards:
 
     def begin(self) -> None:
         """Grants the work until the first poll."""
-        self._grant(self.builder.load(self.left.work), ir.Constant(INT, 0))
+        make = self.builder
+        self._set_work(_granted(make, ir.Constant(INT, 0), make.load(self.left.work)))
 
     def set_counts(self, left: Counts) -> None:
         for variable, value in zip(self.left, left, strict=True):
@@ -155,24 +167,24 @@ class Guards:
         rest = make.sub(make.load(self.left.until_poll), ir.Constant(INT, instructions))
         make.store(rest, self.left.until_poll)
         with make.if_then(make.icmp_signed("<", rest, zero), likely=False):
-            asked = make.call(self._poll(), [])
-            self.frame.leave_if(make.icmp_signed("!=", asked, STATUS(0)), self.frame.raised)
-            left = make.load(self.left.work)
-            self.frame.leave_if(make.icmp_signed("<=", left, zero), self.frame.step_back)
-            self._grant(left, rest)
+            asked = make.call(self._poll(), [rest, make.load(self.left.work)])
+            self.frame.leave_as(make.extract_value(asked, 0))
+            self._set_work([make.extract_value(asked, k) for k in (1, 2)])
 
-    def _grant(self, left: Any, rest: Any) -> None:
-        """Moves work from what is left altogether to the work until the next poll."""
-        make, most = self.builder, ir.Constant(INT, INTERVAL)
-        granted = make.select(make.icmp_signed("<", left, most), left, most)
-        make.store(make.sub(left, granted), self.left.work)
-        make.store(make.add(rest, granted), self.left.until_poll)
+    def _set_work(self, left: Sequence[Any]) -> None:
+        """Sets the work until the next poll, and the rest of the work."""
+        for value, variable in zip(left, (self.left.until_poll, self.left.work), strict=True):
+            self.builder.store(value, variable)
 
     def _poll(self) -> Any:
-        """The function that lets other threads run. It returns 0 unless a signal handler raises."""
-        poll, make = own_function(self.builder.module, "poll", STATUS, [])
+        """The function that lets other threads run. It takes the work until the poll and the rest
+        of the work; it returns its status, and both for the next poll. It steps back where no work
+        is left, and raises what a signal handler raises."""
+        result = ir.LiteralStructType([STATUS, INT, INT])
+        poll, make = own_function(self.builder.module, "poll", result, [INT, INT])
         if make is None:
             return poll
+        rest, work = poll.args
         if self.unlocked:
             state = python(make, "PyGILState_Ensure")
             raised = python(make, "PyErr_CheckSignals")
@@ -180,7 +192,15 @@ class Guards:
         else:
             python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
             raised = python(make, "PyErr_CheckSignals")
-        make.ret(raised)
+        nothing_left = make.icmp_signed("<=", work, ir.Constant(INT, 0))
+        status = make.select(nothing_left, STATUS(STEPPED_BACK), STATUS(DONE))
+        has_raised = make.icmp_signed("!=", raised, STATUS(0))
+        found = ir.Constant(result, ir.Undefined)
+        for k, value in enumerate(
+            [make.select(has_raised, STATUS(RAISED), status), *_granted(make, rest, work)]
+        ):
+            found = make.insert_value(found, value, k)
+        make.ret(found)
         return poll
 
     def release(self) -> None:
@@ -189,3 +209,10 @@ class Guards:
         for stack in self.stacks:
             python(make, "PyMem_RawFree", make.load(stack.base))
             self.give_back(make.load(stack.size))
+
+
+def _granted(make: Any, rest: Any, work: Any) -> tuple[Any, Any]:
+    """Moves work to that until the next poll; returns that and the rest."""
+    most = ir.Constant(INT, INTERVAL)
+    granted = make.select(make.icmp_signed("<", work, most), work, most)
+    return make.add(rest, granted), make.sub(work, granted)

@@ -13,21 +13,24 @@ from ..backends.tiers import NO_LIMIT
 from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
-from .llvm_blocks import Emitter, no_stack, work_of
+from .llvm_blocks import Emitter, no_stack
 from .llvm_frame import ADDRESS, INT, KernelFrame, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import keep_versions, of_rows
+from .llvm_work import work_of
 from .scalar_ops import NotNative
 from .scratch import Scratch, scratch_of
 
 
 class KernelText(NamedTuple):
-    """The module of the function `kernel`, the Python functions that it calls, and the bytes of its
-    scratch memory. The address of that memory is the last parameter."""
+    """The module of the function `kernel`; that of the functions of its `each`, if it has any; the
+    Python functions that it calls; and the bytes of its scratch memory. The address of that memory
+    is the last parameter."""
 
     text: str
+    apart: str
     called: PythonFunctions
     scratch: int
 
@@ -37,12 +40,13 @@ def kernel_text(
 ) -> KernelText:
     """A kernel that computes a region. `others` are the regions that it calls; `stack_bytes` limits
     a stack. Raises NotNative."""
-    module, called = ir.Module(), PythonFunctions()
-    functions = functions_of(module, others, called, stack_bytes=stack_bytes)
+    module, apart, called = ir.Module(), ir.Module(), PythonFunctions()
+    functions = functions_of(module, others, called, stack_bytes=stack_bytes, apart=apart)
     scratch = scratch_of(region.block)
-    _kernel(region.block, KernelFrame(module), functions, called, stack_bytes, scratch)
-    keep_versions(module)
-    return KernelText(str(module), called, scratch.size)
+    _kernel(region.block, KernelFrame(module, apart), functions, called, stack_bytes, scratch)
+    for each in (module, apart):
+        keep_versions(each)
+    return KernelText(str(module), str(apart) if apart.globals else "", called, scratch.size)
 
 
 def functions_of(
@@ -52,10 +56,11 @@ def functions_of(
     unlocked: bool = False,
     vectors: bool = False,
     stack_bytes: int = NO_LIMIT,
+    apart: Any = None,
 ) -> dict[str, Any]:
     """The functions of regions that may call each other, by name. `unlocked`: whether other threads
     have Python's lock meanwhile. `vectors`: whether to use functions of the C library that compute
-    several numbers at once."""
+    several numbers at once. `apart`: the module of the functions of their `each`, if another."""
     functions = {
         each.name: function_of(
             module,
@@ -66,7 +71,10 @@ def functions_of(
         for k, each in enumerate(regions)
     }
     for each in regions:
-        _called(each.block, functions[each.name], functions, called, unlocked, vectors, stack_bytes)
+        is_one_path = vectors and is_straight(each.block)
+        frame = (WithoutBranches if is_one_path else Called)(functions[each.name], apart)
+        guards = Guards(frame, frame.left, unlocked, stack_bytes)
+        _called(each.block, frame, guards, functions, called, vectors)
     return functions
 
 
@@ -120,15 +128,12 @@ def _origin(block: Block, value: Value) -> Value:
 
 def _called(
     block: Block,
-    function: Any,
+    frame: Called,
+    guards: Guards,
     functions: dict[str, Any],
     called: PythonFunctions,
-    unlocked: bool,
     vectors: bool,
-    stack_bytes: int,
 ) -> None:
-    frame = WithoutBranches(function) if vectors and is_straight(block) else Called(function)
-    guards = Guards(frame, frame.left, unlocked, stack_bytes)
     if not is_straight(block):
         frame.verify_stack()
         guards.count(work_of([block]))

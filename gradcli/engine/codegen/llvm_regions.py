@@ -11,10 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_frame import ADDRESS, BIT, INT, STATUS, Frame
+from .llvm_frame import ADDRESS, BIT, DONE, INT, RAISED, STATUS, STEPPED_BACK, Frame
 from .llvm_guards import Counts, Guards
 
-DONE, STEPPED_BACK, RAISED = range(3)
 MOST_OF_THE_STACK = 2**19  # bytes; the smallest stacks of threads have twice as many
 _COUNTS = len(Counts._fields)
 
@@ -32,8 +31,7 @@ def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequ
 def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
     """Emits a call, which leaves as the function does; returns its results."""
     status, results = attempt(frame, guards, function, operands)
-    frame.leave_if(ended(frame, status, STEPPED_BACK), frame.step_back)
-    frame.leave_if(ended(frame, status, RAISED), frame.raised)
+    frame.leave_as(status)
     return results
 
 
@@ -61,8 +59,8 @@ class Noting(Frame):
 
     is_masked = True
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        super().__init__(function, apart)
         self._bad = self.variable(ir.Constant(BIT, 0))
 
     def step_back_if(self, condition: Any) -> None:
@@ -78,8 +76,8 @@ class Noting(Frame):
 class Called(Frame):
     """The function of a region that others call."""
 
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        super().__init__(function, apart)
         self._kind = function.function_type.return_type
         self.held, self.bottom, self.arrays, *rest = function.args
         self.left, self.parameters = Counts(*rest[:_COUNTS]), rest[_COUNTS:]

@@ -19,12 +19,21 @@ from ..ir.instructions import Region, is_straight, size_of
 from .columns import Held, Layout
 from .llvm_arrays import Arrays, release_arrays
 from .llvm_columns import Part, parts_of
-from .llvm_frame import BYTE, INT, KernelFrame, PythonFunctions, count_up, python
+from .llvm_frame import (
+    BYTE,
+    INT,
+    RAISED,
+    STEPPED_BACK,
+    KernelFrame,
+    PythonFunctions,
+    count_up,
+    python,
+)
 from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
 from .llvm_kernels import functions_of
 from .llvm_masks import RowEmitter
-from .llvm_regions import RAISED, STEPPED_BACK, Called, attempt, ended, function_of
+from .llvm_regions import Called, attempt, ended, function_of
 from .llvm_types import llvm_type
 from .llvm_vectors import keep_versions
 from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays, work_of_group
@@ -77,8 +86,7 @@ def rows_text(
     thread = python(frame.builder, "PyEval_SaveThread")
     status, _ = attempt(frame, guards, loop, parameters)
     python(frame.builder, "PyEval_RestoreThread", thread)
-    frame.leave_if(ended(frame, status, RAISED), frame.raised)
-    frame.leave_if(ended(frame, status, STEPPED_BACK), frame.step_back)
+    frame.leave_as(status)
     frame.done([], lambda: release_arrays(frame))
     keep_versions(module)
     return RowsText(str(module), multiple)

@@ -3,8 +3,9 @@ compiles."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ..backends.backend import CPU
@@ -85,17 +86,24 @@ def _engine() -> Any:
     return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
-def assembled(text: str, passes: Sequence[str] = FEW) -> tuple[Any, int]:
-    """The engine that owns the code of a module, and the address of its function `kernel`. `passes`
-    are `FEW` or `O3`."""
+def assembled(*modules: tuple[str, Sequence[str]]) -> tuple[Any, int]:
+    """The engine that owns the code of modules, and the address of the function `kernel` in one of
+    them. With the text of each are its passes, `FEW` or `O3`."""
     from llvmlite import binding
 
     from .cache import cached
 
-    code, engine = cached(_made_of(text, passes), lambda: _object(text, passes)), _engine()
-    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine = _engine()
+    for text, passes in modules:
+        code = cached(_made_of(text, passes), partial(_object, text, passes))
+        engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")
+
+
+def is_loaded() -> bool:
+    """Whether LLVM's library is in the process."""
+    return "llvmlite.binding" in sys.modules
 
 
 def can_compile(instructions: int) -> bool:

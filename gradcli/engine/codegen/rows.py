@@ -63,7 +63,7 @@ class RowsKernel:
         ]
         computed = Region(region.name, Block(block.parameters, block.instructions, tuple(results)))
         text, self._multiple = rows_text(computed, others, self._held, self._found)
-        self._function = loaded(*assembled(text, O3))
+        self._function = loaded(*assembled((text, O3)))
 
     def _parts_given(self) -> list[Held]:
         return [part for kind in self._gives for part in kind.held]

@@ -26,6 +26,7 @@ class Compiled:
     asks_for_structure  what each element depends on is asked of its runs
     once       no derivative that it asks for will be differentiated again, and so none needs to be
                recorded
+    operations  how many its text has
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Compiled:
         self.settings, self.program, self.facts, self.block = settings, node, facts, block
         self.asks, self.rules, self.keeps_all = asks, rules, keeps_all
         self.derives = self.once = self.by_variables = self.asks_for_structure = False
+        self.operations = 0
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 
@@ -70,7 +72,7 @@ def compile_program(
     with collector_paused(stays=True), running():
         block = compile_block(c, node.body)
     compiled = Compiled(settings, node, facts or Facts(node), block, c.asks, c.rules, keeps_all)
-    compiled.derives = c.derives
+    compiled.derives, compiled.operations = c.derives, c.operations
     return compiled
 
 

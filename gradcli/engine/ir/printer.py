@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...diagnostics import Span
 from .instructions import (
     Affine,
     Block,
@@ -60,9 +59,19 @@ def text(regions: Iterable[Region]) -> str:
     return "\n".join(line for region in regions for line in _Printer().region(region)) + "\n"
 
 
+def text_apart(made: Instruction, given: Sequence[Value]) -> str:
+    """An instruction as a function of values from around it. Two that compute the same have the
+    same text, wherever they stand in the program."""
+    printer = _Printer(with_places=False)
+    lines = list(printer.instruction(made, "", 0))
+    kinds = ", ".join([str(value.type) for value in given])
+    return "\n".join([*lines, f"of {printer.names(given)}: {kinds}"])
+
+
 class _Printer:
-    def __init__(self) -> None:
+    def __init__(self, with_places: bool = True) -> None:
         self.numbers: dict[int, int] = {}
+        self.with_places = with_places
 
     def name(self, value: Value) -> str:
         return f"%{self.numbers.setdefault(id(value), len(self.numbers))}"
@@ -128,7 +137,7 @@ class _Printer:
         if isinstance(made, Cast):
             return f"cast {operands} : {kinds}"
         if isinstance(made, Operation):
-            return f"{made.op.name} {operands} : {kinds}{_place(made.span)}"
+            return f"{made.op.name} {operands} : {kinds}{self._place(made)}"
         if isinstance(made, Pop):
             return f"pop {operands} : ({', '.join([str(value.type) for value in made.entry])})"
         if isinstance(made, NewArray):
@@ -144,11 +153,11 @@ class _Printer:
             return f"product {operands} ({sizes}){flags} : {kinds}"
         if isinstance(made, Structural):
             options = repr(dict(made.options))
-            return f"apply {made.op.name} {operands} {options} : ({kinds}){_place(made.span)}"
+            return f"apply {made.op.name} {operands} {options} : ({kinds}){self._place(made)}"
         if isinstance(made, Element):
             return f"element {operands} : {kinds}"
         if isinstance(made, Call):
-            return f"call {made.region}({operands}) : ({kinds}){_place(made.span)}"
+            return f"call {made.region}({operands}) : ({kinds}){self._place(made)}"
         return f"{_WORDS[type(made)]} {operands}"
 
     def _head(self, made: Instruction, indent: str) -> str:
@@ -158,6 +167,7 @@ class _Printer:
         pairs = zip(parameters, initial, strict=True)
         return ", ".join([f"{self.name(p)} = {value}" for p, value in pairs])
 
-
-def _place(span: Span | None) -> str:
-    return "" if span is None else f" @ {span.line}:{span.column}"
+    def _place(self, made: Operation | Structural | Call) -> str:
+        """Where an instruction stands in the program."""
+        span = made.span if self.with_places else None
+        return "" if span is None else f" @ {span.line}:{span.column}"

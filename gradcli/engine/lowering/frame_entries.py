@@ -29,7 +29,7 @@ from ..regions.flow import assigned
 from ..regions.names import DRAWS, SEED, SEQUENCE
 from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..trace.run import Run
-from ..values.boxes import Dual, primal
+from ..values.boxes import Dual, is_of, primal
 from ..values.contents import variables
 from ..values.kinds import (
     FRAME_HEAD,
@@ -156,12 +156,12 @@ class _Observer:
         scalar = scalar_type(type(number))
         if not self.is_of_run(scalar):
             return NoEntry("a number in another float type than the run's is not compiled")
-        if scalar is not None and _is_of(value, type(number)):
+        if scalar is not None and is_of(value, type(number)):
             self.variables.update([len(self.values)] * is_variable)
             return self.taken(value, scalar)
         if type(number) in self.arrays and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
-            if kind is not None and self.is_of_run(kind) and _is_of(value, type(number)):
+            if kind is not None and self.is_of_run(kind) and is_of(value, type(number)):
                 entry = ArrayEntry(ArrayType(kind, number.shape), is_variable, listed=False)
                 return self.taken(value, entry)
         if value is UNSET:
@@ -264,17 +264,3 @@ class _Observer:
         """Whether a slot of the frame shares its value with a function by this cell."""
         place = slot.index + FRAME_HEAD
         return place < len(self.frame) and self.frame[place] is cell
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value is an array that regions take, and operations on it are recorded."""
-    return _is_of(value, CPU.ndarray) and primal(value).dtype.name in OF_DTYPE
-
-
-def _is_of(value: Any, kind: type) -> bool:
-    """Whether a value and its tangents are of a type, and operations on it are recorded."""
-    if type(value) is tuple:
-        return value[2].trace.segment is not None and _is_of(value[0], kind)
-    if type(value) is Dual:
-        return _is_of(value.primal, kind) and _is_of(value.tangent, kind)
-    return type(value) is kind

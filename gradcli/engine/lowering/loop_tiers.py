@@ -128,16 +128,22 @@ class TieredLoop:
 
     def _is_hot(self, rest: Items) -> bool:
         """Whether the interpreter has run enough iterations, or done enough work, to pay for a
-        kernel, and enough iterations in each run of the loop to pay for entering it."""
+        kernel, and enough iterations in each run of the loop to pay for entering it. Where the
+        loop may run only once, what is left of it has to pay as well."""
         is_long = self._count >= self._long or self._work >= self._hot
+        if is_long and self._is_counted and self._times < 2:
+            is_long = len(rest) >= self._long or self._ahead(rest) >= self._hot
         pays = self._worth(rest) >= self._cost
         return is_long and pays and self._count >= self._least * self._times
 
     def _worth(self, rest: Items) -> float:
         """The work that the interpreter has done, and the expected work of the rest if all of it
         will run."""
-        ahead = len(rest) / max(self._count, 1) if self._is_counted else 0.0
-        return self._work * (1.0 + ahead)
+        return self._work + (self._ahead(rest) if self._is_counted else 0.0)
+
+    def _ahead(self, rest: Items) -> float:
+        """The expected work of the rest of a loop that is counted."""
+        return self._work * len(rest) / max(self._count, 1)
 
     def run_iterations(self, frame: list[Any], rest: Items) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel. Returns the work that pays for

@@ -17,7 +17,7 @@ from ..codegen.kernel import Kernel, device_kernel, is_large
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
-from ..passes.activity import varied
+from ..passes.activity import leading, varied
 from ..passes.blocks import in_blocks
 from ..passes.calls import Regions
 from ..passes.dead_code import without_dead_code
@@ -71,7 +71,6 @@ class RegionCall:
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
         self._on_devices: dict[Backend, Callable[..., tuple[Any, ...]] | None] = {}
         self._moving: dict[Places, Places] = {}
-        self._leads: dict[Places, tuple[Places, Places]] = {}
         self._forward: dict[Places, RegionCall] = {}
         self._backward: dict[tuple[Places, Places], RegionCall] = {}
 
@@ -108,8 +107,9 @@ class RegionCall:
         level = max(map(level_of, values), default=UNBOXED)
         if level == UNBOXED:
             return self.run_on(run.backend, values, calls)
-        boxed = tuple([k for k, value in enumerate(values) if level_of(value) == level])
-        active, moving = self._leading(boxed)
+        boxed = {k for k, value in enumerate(values) if level_of(value) == level}
+        active = tuple([k for k in self._leading if k in boxed])
+        moving = self.moving(active)
         below = [lowered(value, level) for value in values]
         if not moving:
             return self.apply(run, site, below, calls)
@@ -203,22 +203,22 @@ class RegionCall:
         """The positions of the results that depend on the active parameters."""
         if active not in self._moving:
             block = self.region.block
-            depends = varied(block, {block.parameters[k] for k in active})
-            places = [
-                k
-                for k, value in enumerate(block.results)
-                if value in depends and k not in self._untraced
-            ]
-            self._moving[active] = tuple(places)
+            depends = varied(block, [block.parameters[k] for k in active])
+            self._moving[active] = tuple([k for k in self._traced if block.results[k] in depends])
         return self._moving[active]
 
-    def _leading(self, boxed: Places) -> tuple[Places, Places]:
-        """The positions of those boxed parameters that some result depends on, and of these
-        results. Other parameters decide paths at most."""
-        if boxed not in self._leads:
-            active = tuple([k for k in boxed if self.moving((k,))])
-            self._leads[boxed] = active, self.moving(active)
-        return self._leads[boxed]
+    @cached_property
+    def _traced(self) -> Places:
+        """The positions of the results that may be recorded."""
+        return tuple([k for k in range(len(self.region.block.results)) if k not in self._untraced])
+
+    @cached_property
+    def _leading(self) -> Places:
+        """The positions of the parameters that some traced result depends on. Others decide paths
+        at most."""
+        block = self.region.block
+        leads = leading(block, [block.results[k] for k in self._traced])
+        return tuple([k for k, value in enumerate(block.parameters) if value in leads])
 
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""

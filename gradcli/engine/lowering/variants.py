@@ -51,7 +51,7 @@ class Variants(Generic[Made]):
             if work < self._later:
                 return self._later
             try:
-                self._made[key] = self._make(observed, options, _paid_by(work))
+                self._made[key] = self._make(observed, options, paid_by(work))
             except UnknownInt as unknown:
                 positions = {k - self._head for k in unknown.parameters}
                 if positions and min(positions) >= 0:
@@ -67,7 +67,7 @@ class Variants(Generic[Made]):
         return made if made is None or work >= made.cost else made.cost
 
 
-def _paid_by(work: float) -> int | None:
+def paid_by(work: float) -> int | None:
     """The instructions whose lowering some work pays for; None for any number."""
     each = policy().heat.work_each
     return None if work >= NO_LIMIT or not each else int(work) // each

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from ..ir.instructions import (
@@ -23,59 +25,66 @@ from ..ir.instructions import (
     passed_on,
 )
 from ..ir.scalars import differentiated
-from ..ir.types import STACK, has_tangents, is_float
+from ..ir.types import STACK, has_tangents
 
 
-def varied(block: Block, inputs: set[Value]) -> set[Value]:
+def varied(block: Block, inputs: Iterable[Value]) -> set[Value]:
     """The floats that depend on `inputs` on some path, and the stacks that hold one at any time.
     All entries of such a stack have derivatives."""
-    found, size, instructions = set(inputs), -1, list(every(block))
-    while len(found) > size:  # until nothing is added
-        size = len(found)
-        for made in instructions:
-            found.update([name for value, name in passed_on(made) if value in found])
-            _instruction(made, found)
-        for made in reversed(instructions):
-            _stacks(made, found)
+    return _reachable(_edges(block), inputs)
+
+
+def leading(block: Block, results: Iterable[Value]) -> set[Value]:
+    """The values that some of `results` depend on, in the sense of `varied`."""
+    return _reachable(((to, of) for of, to in _edges(block)), results)
+
+
+def _reachable(edges: Iterable[tuple[Value, Value]], start: Iterable[Value]) -> set[Value]:
+    """The values that edges lead to from those of `start`, which are among them."""
+    following = defaultdict(list)
+    for value, other in edges:
+        following[value].append(other)
+    found = set(start)
+    left = list(found)
+    while left:
+        for other in following.get(left.pop(), ()):
+            if other not in found:
+                found.add(other)
+                left.append(other)
     return found
 
 
-def _instruction(made: Instruction, found: set[Value]) -> None:
+def _edges(block: Block) -> Iterator[tuple[Value, Value]]:
+    """Pairs of values: where the first has derivatives, so has the second."""
+    for made in every(block):
+        links = list(passed_on(made))
+        yield from links
+        yield from product(_active_operands(made), filter(_may_vary, made.results))
+        if isinstance(made, Each):
+            for k, (number, _) in enumerate(made.given):
+                if made.ways[k] in ("put", "add"):  # an extreme moves nothing
+                    yield from product((made.initial[k], number), (made.results[k],))
+        elif isinstance(made, Push | Pop):
+            links = [(made.stack, made.result)]
+        elif isinstance(made, Call):
+            links = list(product(made.operands, made.results))
+        # all entries of a stack have derivatives if any has, so also those before it
+        yield from ((b, a) for a, b in links if a.type == b.type == STACK)
+
+
+def _active_operands(made: Instruction) -> Sequence[Value]:
+    """The operands of an instruction by which all of its results have derivatives."""
     if isinstance(made, Operation):
-        operands = [made.operands[k] for k in differentiated(made)]
-        if made.op.differentiable and is_float(made.result.type) and found.intersection(operands):
-            found.add(made.result)
-    elif isinstance(made, Cast):
-        if made.operand in found and is_float(made.result.type):
-            found.add(made.result)
-    elif isinstance(made, Call):
-        if found.intersection(made.operands):
-            found.update(filter(_may_vary, made.results))
-    elif isinstance(made, Push | Put | Element | NewArray | Product):
-        if found.intersection(made.operands):
-            found.add(made.result)
-    elif isinstance(made, Structural):
-        moving = [v for k, v in enumerate(made.operands) if made.op.moves_with(k)]
-        if made.op.differentiable and found.intersection(moving):
-            found.update([value for value in made.results if has_tangents(value.type)])
-    elif isinstance(made, Each):
-        for k, (number, _) in enumerate(made.given):
-            is_linear = made.ways[k] in ("put", "add")  # an extreme moves nothing
-            if is_linear and found.intersection((made.initial[k], number)):
-                found.add(made.results[k])
-    elif isinstance(made, Pop) and made.stack in found:
-        found.update(filter(_may_vary, made.results))
+        return [made.operands[k] for k in differentiated(made)] if made.op.differentiable else ()
+    if isinstance(made, Structural):
+        moving = enumerate(made.operands) if made.op.differentiable else ()
+        return [value for k, value in moving if made.op.moves_with(k)]
+    if isinstance(made, Pop):
+        return (made.stack,)
+    if isinstance(made, Call | Cast | Push | Put | Element | NewArray | Product):
+        return made.operands
+    return ()
 
 
 def _may_vary(value: Value) -> bool:
     return value.type == STACK or has_tangents(value.type)
-
-
-def _stacks(made: Instruction, found: set[Value]) -> None:
-    """Adds the stacks that become those in `found`."""
-    given = passed_on(made)
-    if isinstance(made, Push | Pop):
-        given = iter([(made.stack, made.result)])
-    elif isinstance(made, Call):
-        given = product(made.operands, made.results)
-    found.update([a for a, b in given if a.type == b.type == STACK and b in found])

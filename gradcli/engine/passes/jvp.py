@@ -60,7 +60,7 @@ def jvp(
     """
     block = copied(region.block, {})
     inputs = [block.parameters[k] for k in wrt]
-    forward = _Pushforward(block, varied(block, set(inputs)), regions or Regions())
+    forward = _Pushforward(block, varied(block, inputs), regions or Regions())
     moved = [value for value in inputs if value.type != STACK]
     given = [Value(value.type) for value in moved]
     flags = {k: Value(BOOL) for k in unsure}

@@ -14,6 +14,7 @@ from ..ir.instructions import (
     Instruction,
     Operation,
     Product,
+    Structural,
     Value,
 )
 from .copying import rebuilt, renamed
@@ -51,10 +52,12 @@ def key_of(made: Instruction) -> tuple[object, ...] | None:
 
 
 def arrays_key(made: Instruction, start: Callable[[Value], object]) -> object:
-    """A key for an `each` or a product: equal for those that compute equal arrays. None for other
-    instructions. `start` gives a key for a first value of an `each`."""
+    """A key for an `each`, a product or an op on whole arrays: equal for those that compute equal
+    arrays. None for other instructions. `start` gives a key for a first value of an `each`."""
     if isinstance(made, Product):
         return ("product", made.operands, made.sizes, made.transposed)
+    if isinstance(made, Structural):
+        return (made.op, made.operands, repr(made.options))
     if not isinstance(made, Each):
         return None
     names: dict[Value, object] = {v: k for k, v in enumerate(made.body.parameters)}

@@ -42,7 +42,7 @@ def pull_back(
     """
     sources, seeds = dict.fromkeys(sources), list(seeds)
     made = [each for each in instructions if sources.keys().isdisjoint(each.results)]
-    moving = varied(Block((), made), set(sources))
+    moving = varied(Block((), made), sources)
     block = Block((), _leading_to([value for value, _ in seeds], made, moving))
     instructions = list(block.instructions)
     pullback = Pullback(block, moving, regions)

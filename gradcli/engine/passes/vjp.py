@@ -45,7 +45,7 @@ def vjp(
     targets = [value for value in targets if has_tangents(value.type)]
     seeds = [Value(value.type) for value in (*targets, *[inputs[k] for k in sums])]
     flags = {k: Value(BOOL) for k in unsure}
-    pullback = Pullback(block, varied(block, set(inputs)), regions or Regions())
+    pullback = Pullback(block, varied(block, inputs), regions or Regions())
     pullback.regions.verify_rules(block, pullback.varied)
     n = len(targets)
     cotangents: Derivatives = {
@@ -104,7 +104,7 @@ def divided(
         ahead = Block((*block.parameters, start), block.instructions, (*block.results, start))
         return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", Block())
     inputs = [block.parameters[k] for k in wrt]
-    pullback = Pullback(block, varied(block, set(inputs)), regions, start)
+    pullback = Pullback(block, varied(block, inputs), regions, start)
     regions.verify_rules(block, pullback.varied)
     pullback.inputs = set()
     size, given = len(block.instructions), Value(STACK)

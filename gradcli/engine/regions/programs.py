@@ -83,11 +83,12 @@ def lower_program(
     for_rows: bool = False,
     real: Scalar = F64,
     seed: int = 0,
+    most: int | None = None,
 ) -> Lowered:
     """The region of a program. `inputs` are values from outside by name, of which only the types
     count. `for_rows`: whether it is for rows, as `Lowering` says. `real` is the type of its floats;
-    `seed` is the seed of random numbers."""
-    return _Main(node, inputs, for_rows, real, seed).lowered()
+    `seed` is the seed of random numbers. Raises TooLong for more than `most` instructions."""
+    return _Main(node, inputs, for_rows, real, seed, most).lowered()
 
 
 class _Main:
@@ -98,11 +99,15 @@ class _Main:
         for_rows: bool,
         real: Scalar,
         seed: int,
+        most: int | None,
     ) -> None:
         self.node, self.inputs = node, inputs
+        self.most = MOST if most is None else min(most, MOST)
         self.block = Block()
         read = [program.Evaluate(value, span=value.span) for _, value in node.results]
-        self.lowering = Lowering(Builder(self.block, real, MOST), Liveness((*node.body, *read)))
+        self.lowering = Lowering(
+            Builder(self.block, real, self.most), Liveness((*node.body, *read))
+        )
         self.lowering.for_rows, self.lowering.traces_variables = for_rows, True
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
@@ -128,6 +133,8 @@ class _Main:
                     span = expression.span
                     self.output(name, expression)
         except TooLong:
+            if self.most < MOST:
+                raise
             reason = NotCompiled(f"more than {MOST} instructions are not compiled", span)
             return Lowered(Region("main", Block()), Regions(), {}, {}, [reason], {})
         self.block.results = tuple(flat(*self.results.values()))

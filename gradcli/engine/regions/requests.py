@@ -16,14 +16,14 @@ from ...ops.op import BindingError, Op, Signature
 from ...structs import Entity
 from ..ir.instructions import Block, Branch, Call, Check, For, Instruction, Value, While, every
 from ..ir.scalars import RESTATED, WHERE
-from ..ir.types import STACK, ArrayType, element_of, has_tangents
+from ..ir.types import STACK, has_tangents
 from ..passes.activity import varied
 from ..passes.copying import used
 from ..passes.derivatives import Derivative, Derivatives
 from ..passes.rules import NoRule
 from ..passes.stretches import pull_back
 from .branching import Scope
-from .kinds import Array, Record, flat, kind_of, leaves, plain, rebuilt, types_of, without_variable
+from .kinds import Array, Record, flat, kind_of, leaves, plain, rebuilt, without_variable
 from .names import Name, NotCompiled, Variable
 from .reductions import Options
 from .states import States, shape_and_type
@@ -227,22 +227,6 @@ class Requests(States):
         states = iter([list(flat(began[each.state])) for each in variables])
         return answer(sources)
 
-    def seeds(self, target: Any, seed: Any, span: Span) -> list[Value]:
-        """The cotangents of a target's floats."""
-        if seed is None:
-            ends = [value.type for value in flat(target) if has_tangents(value.type)]
-            ones = [self.builder.number(1.0, element_of(kind)) for kind in ends]
-            return [
-                self.builder.filled(kind, one) if isinstance(kind, ArrayType) else one
-                for kind, one in zip(ends, ones, strict=True)
-            ]
-        if type(seed) is tuple and isinstance(target, Array):
-            seed = self.as_array(seed, span)
-        kinds = plain(kind_of(seed)), plain(kind_of(target))
-        if kinds[0] != kinds[1] or not all(map(has_tangents, types_of(kinds[0]))):
-            raise NotCompiled("a seed of another kind is not compiled", span)
-        return list(flat(seed))
-
     def pulled_back(
         self,
         seeds: Sequence[tuple[Value, Value]],
@@ -301,7 +285,7 @@ class Requests(States):
         here = {id(each) for each in scope.path[-1].instructions}
         before = [each for each in made if id(each) not in here]
         keep = [each for each in before if any(isinstance(m, _KEEPING) for m in every(_of(each)))]
-        moving = varied(Block((), list(made)), set(sources)) if keep else set()
+        moving = varied(Block((), list(made)), sources) if keep else set()
         return any(not moving.isdisjoint(each.results) for each in keep)
 
     def earlier_values(

@@ -12,7 +12,7 @@ from ...ops.derivative import VECTORS
 from ...ops.op import Op
 from ..ir.instructions import Block, Region, Value
 from ..ir.scalars import CHOOSE
-from ..ir.types import ArrayType, Scalar, has_tangents
+from ..ir.types import ArrayType, Scalar, element_of, has_tangents
 from ..passes.copying import copied
 from ..passes.dead_code import without_dead_code
 from ..passes.folding import fold
@@ -71,8 +71,6 @@ class Transforms(OwnRules):
                 return self.along(
                     callee, jvp(region, positions, self.regions), given, vector, kind, span
                 )
-            if not isinstance(kind, Scalar):  # of floats
-                raise NotCompiled("a derivative is compiled only for floats", span)
             back = vjp(region, positions, self.regions)
             return self.back(callee, back, given, vector, kind, span)
         except NoRule as reason:
@@ -145,9 +143,9 @@ class Transforms(OwnRules):
     ) -> Any:
         """The tangent of a result of a kind, with the value if that is asked for."""
         moving = tuple([given[k] for k in callee.wrt])
-        if type(vector) is tuple and not callee.listed and isinstance(moving[0], Array | Stored):
-            vector = self.whole(self.as_array(vector, span), span)
-        if plain(kind_of(vector)) != plain(kind_of(moving if callee.listed else moving[0])):
+        primal = moving if callee.listed else moving[0]
+        vector = self.along_with(vector, primal, span)
+        if plain(kind_of(vector)) != plain(kind_of(primal)):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         found = self.inline(region, [*flat(moving), *flat(vector)])
         size = len(list(types_of(kind)))
@@ -163,19 +161,51 @@ class Transforms(OwnRules):
         region: Region,
         given: list[Any],
         vector: Any,
-        kind: Scalar,
+        kind: Kind,
         span: Span,
     ) -> Any:
-        """The gradients of a number of a kind, with the value if that is asked for."""
-        seed = self.builder.number(1.0, kind) if vector is None else vector
-        if (vector is None) == (callee.kind == "vjp") or kind_of(seed) != kind:
+        """Gradients of the sum of what is of a kind, with the value if that is asked for."""
+        if (vector is None) == (callee.kind == "vjp"):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         arguments = [v for k in callee.wrt for v in flat(given[k])]
-        value, *found = self.inline(region, [*arguments, seed])
-        pairs = zip(found[::2], found[1::2], strict=True)
+        seeds = self.seeds(fresh(kind), vector, span)
+        found = iter(self.inline(region, [*arguments, *seeds]))
+        value = rebuilt(kind, found)
+        pairs = zip(found, found, strict=True)
         gradients = [self.gradient(given[k], pairs, span) for k in callee.wrt]
         answer = tuple(gradients) if callee.listed else gradients[0]
         return (value, answer) if callee.kind == "value_and_grad" else answer
+
+    def seeds(self, target: Any, seed: Any, span: Span) -> list[Value]:
+        """The cotangents of a target's floats."""
+        if seed is None:
+            ends = [value.type for value in flat(target) if has_tangents(value.type)]
+            ones = [self.builder.number(1.0, element_of(kind)) for kind in ends]
+            return [
+                self.builder.filled(kind, one) if isinstance(kind, ArrayType) else one
+                for kind, one in zip(ends, ones, strict=True)
+            ]
+        seed = self.along_with(seed, target, span)
+        kinds = plain(kind_of(seed)), plain(kind_of(target))
+        if kinds[0] != kinds[1] or not all(map(has_tangents, types_of(kinds[0]))):
+            raise NotCompiled("a seed of another kind is not compiled", span)
+        return list(flat(seed))
+
+    def along_with(self, vector: Any, held: Any, span: Span) -> Any:
+        """A tangent or cotangent with arrays, lists and floats where what it is of has these."""
+        if isinstance(held, Array | Stored) and isinstance(vector, Array | tuple):
+            kind, array = element_of(held.type), self.as_array(vector, span)
+            return self.whole(self.of_type(array, kind, span), span)
+        if isinstance(held, Value) and isinstance(vector, Value) and isinstance(held.type, Scalar):
+            return self.of_type(vector, held.type, span)
+        if isinstance(held, Record) and isinstance(vector, Record) and held.keys == vector.keys:
+            return Record(held.keys, self.along_with(vector.items, held.items, span))
+        if type(held) is tuple and isinstance(vector, Array | tuple):
+            items = self.rows(vector, span)
+            if len(items) == len(held):
+                pairs = zip(items, held, strict=True)
+                return tuple([self.along_with(item, own, span) for item, own in pairs])
+        return vector
 
     def gradient(self, held: Any, pairs: Iterator[tuple[Value, Value]], span: Span) -> Any:
         """The gradient by an argument, from the next cotangents."""

@@ -125,7 +125,7 @@ def lower_variable_loop(
         if variable.trainable
         for value in flat(outer.began[variable.state])
     ]
-    depends = varied(block, set(moving))
+    depends = varied(block, moving)
     pairs = zip(loop.names, iteration.carried, strict=True)
     if any(n in loop.independent and not depends.isdisjoint(flat(each)) for n, each in pairs):
         return lower_variable_loop(node, entries, over, traced, turns, once, False, real, most)

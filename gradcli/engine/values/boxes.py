@@ -68,3 +68,12 @@ def levels_of(value: Any) -> list[int]:
         found.append(level)
         value = lowered(value, level)
     return found
+
+
+def is_of(value: Any, kind: type) -> bool:
+    """Whether a value and its tangents are of a type, and operations on it are recorded."""
+    if type(value) is tuple:
+        return value[2].trace.segment is not None and is_of(value[0], kind)
+    if type(value) is Dual:
+        return is_of(value.primal, kind) and is_of(value.tangent, kind)
+    return type(value) is kind
