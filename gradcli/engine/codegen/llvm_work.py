@@ -1,4 +1,4 @@
-"""How much work instructions are, about, which machine code counts."""
+"""The work that machine code counts for instructions: estimates of their number."""
 
 from __future__ import annotations
 
