@@ -36,7 +36,8 @@ from .llvm_masks import RowEmitter
 from .llvm_regions import Called, attempt, ended, function_of
 from .llvm_types import llvm_type
 from .llvm_vectors import keep_versions
-from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays, work_of_group
+from .llvm_work import work_of_group
+from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays
 from .scalar_ops import NotNative
 
 MOST_TURNED = 2**14  # numbers that are turned at a time; they are on C's stack
