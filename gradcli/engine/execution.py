@@ -143,8 +143,8 @@ class Execution:
         return UNSET if slot is None else slot_value(self.frame, slot)
 
     def host(self, value: Any) -> Any:
-        """A value as it is outside the program: numbers, lists and dicts, arrays in NumPy's memory;
-        what has no value there as text."""
+        """A value as it is outside the program: numbers, lists and dicts, and arrays in NumPy's
+        memory; other values as text."""
         return _host(self.run.backend.to_host, plain(value))
 
     # ---- derivatives -----------------------------------------------------------------------------

@@ -17,13 +17,13 @@ from .formulas.functions import is_plain
 from .ir.builder import TooLong
 from .ir.instructions import (
     Block,
-    Constant,
     Each,
     Operation,
     Product,
     Region,
     Structural,
     blocks_of,
+    constants_in,
 )
 from .ir.types import OF_DTYPE
 from .lowering.region_calls import RegionCall, simplified
@@ -209,9 +209,8 @@ def _is_straight(lowered: Lowered, inputs: Mapping[str, Any]) -> bool:
 
 def _known_results(region: Region) -> list[Any]:
     """The results of a region that are known before it runs, and True for the others."""
-    block = region.block
-    known = {made.result: made.value for made in block.instructions if isinstance(made, Constant)}
-    return [known.get(value, True) for value in block.results]
+    known = constants_in(region.block)
+    return [known.get(value, True) for value in region.block.results]
 
 
 def _is_special(block: Block) -> bool:

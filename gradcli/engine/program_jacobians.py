@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from .backends.backend import CPU
-from .ir.instructions import Block, Branch, Constant, Each, For, Region, blocks_of, every
+from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, constants_in
 from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
 from .jacobian.structures import SEEDS
@@ -267,7 +267,7 @@ def _verify_worth(plan: Plan, work: int) -> None:
 def _work(block: Block) -> int:
     """About how many instructions a block runs: the longer side of a branch, and as many iterations
     of a loop as its count says, if that is known."""
-    known = {made.result: made.value for made in every(block) if isinstance(made, Constant)}
+    known = constants_in(block)
 
     def work(block: Block) -> int:
         total = len(block.instructions)

@@ -1,9 +1,9 @@
 """A program run for many rows of data at once, and row by row only where it must be.
 
 Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of
-them. Rows that can't go on together are parted and begin again, and so are those that are too many
-for the memory; of rows among which one fails, that one is found by halving and runs alone, for the
-message that it gives alone. What a row gives never depends on the rows beside it.
+them. Rows that can't go on together are divided and begin again, and so are rows that are too many
+for the memory. If a row fails among others, it is found by halving and runs alone, for the message
+that it gives alone. The results of a row never depend on the rows beside it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .operations.rows.separation import SeparationError, separate_group
 from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
 
-Ask = Callable[[Execution], Any]  # what is wanted of a run that has ended
-# What machine code answers for so many rows of columns, and the numbers of the other rows.
+Ask = Callable[[Execution], Any]  # returns the answer of a run that has ended
+# Returns the answers of machine code for rows of columns, and the numbers of the other rows.
 Compute = Callable[[Mapping[str, Any], int], tuple[Iterable["Answered"], Any]]
 
 _STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
-_OF_THE_JOB = (_TIME, _MEMORY)  # limits of all rows together, where one by itself reaches them
+_OF_THE_JOB = (_TIME, _MEMORY)  # limits of the whole job, if a single row reaches them
 
 
 class Answered(NamedTuple):
-    """What `ask` gave for some rows, of which it holds for those where `good` does: None for all.
-    `group` is None where it is a single row, run alone. `rows` and `good` are NumPy's, on every
-    device; `answer` is on the run's."""
+    """The answer of `ask` for some rows. It holds for those where `good` is true; None stands for
+    all. `group` is None for a single row that was run alone. `rows` and `good` are NumPy's, on
+    every device; `answer` is on the run's."""
 
     rows: Any
     good: Any
@@ -43,17 +43,23 @@ class Answered(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Rows that fail, and how each of them does when it is run alone."""
+    """Rows that fail, and the diagnostic of each when it runs alone."""
 
     rows: Any
     diagnostics: list[Diagnostic]
 
 
 class RowRuns:
-    """Runs of one program for rows of `columns`: by declared name the values from outside, with the
-    rows last. `inputs` are those that all rows share. `compute` answers for the rows that it can.
-    `runs` counts how often the program ran, by machine code, too, `interpreted` the rows that the
-    interpreter ran, and `records` what the longest trace held."""
+    """Runs of one program for rows.
+
+    columns      the values from outside that differ between rows, by declared name, with the rows
+                 last
+    inputs       the values that all rows share
+    compute      answers by machine code for the rows for which that can
+    runs         how often the program ran, also by machine code
+    interpreted  the rows that the interpreter ran
+    records      the number of records of the longest trace
+    """
 
     def __init__(
         self,
@@ -69,8 +75,8 @@ class RowRuns:
         self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
-        """The answers for `size` rows, in no order. Raises GradcliError for limits that are those
-        of the whole job."""
+        """The answers for `size` rows, in no order. Raises GradcliError for limits of the whole
+        job."""
         others: Any = np.arange(size)
         if self.compute is not None:
             answered, others = self.compute(self.columns, size)
@@ -96,7 +102,7 @@ class RowRuns:
         return map(self._alone, rows.tolist())
 
     def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
-        """What a run for some of the rows gave, if it did, and the rows that are to run again."""
+        """The answer of a run for some rows, if there is one, and the rows that must run again."""
         backend, group = backend_for(self.compiled.settings.device), Group(len(rows))
         laned = {
             name: Lanes(_taken(backend, column, rows, size), group)
@@ -191,8 +197,8 @@ def _parted(run: Run, rows: Any, group: Group, error: SeparationError) -> list[A
 
 
 def _suspects(run: Run, rows: Any, group: Group) -> list[Any]:
-    """The rows in two parts, where one of those that ran last has failed: these and the others, or
-    halves."""
+    """The rows in two parts, of which one has the row that failed: those that ran last and the
+    others, or halves."""
     last = run.group
     if last is not None and last is not group and last.within(group):
         chosen = np.zeros(len(rows), bool)

@@ -1,4 +1,4 @@
-"""Whether a program asks for derivatives of values by nothing but variables."""
+"""Whether a program asks for derivatives of values only by variables."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .requests import TAPE_REQUESTS, is_request
 
 _BINDING = (program.NameTarget, program.EntryTarget, program.Tape, program.Import)
 _OTHER = (program.Attach, program.Record, program.Backward)
-# Requests that sweeps back over the records answer, by their second operand, whatever a record is
-# of.
+# Requests that backward sweeps over records of any kind answer. Their sources are the second
+# operand.
 _REVERSE = frozenset(("grad", "vjp", "hvp"))
-# These do so, too, by few elements; by others they ask what each element depends on.
+# The same if the sources have few elements; otherwise they ask what each element depends on.
 _BY_FEW = frozenset(("jacobian", "hessian"))
 _ALL_VARIABLES = "trainable_variables"
-_USED = "watched_variables"  # in order of their first use, which no region tells
+_USED = "watched_variables"  # in the order of their first use, which no region knows
 
 
 class _Variables(NamedTuple):
-    """How variables are called: by names of a frame, some of which surely have few elements, and by
-    names of what has members."""
+    """The names of variables: names of a frame, of which some are sure to have `few` elements, and
+    names of values with members."""
 
     names: set[str]
     few: set[str]
@@ -31,16 +31,16 @@ class _Variables(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """What derivatives are asked for by. `by` is None where that isn't an expression of its own,
-    and `needs_few`, whether that must have few elements."""
+    """A request for derivatives of a value. `by` are its sources, or None if they aren't an
+    expression of their own; `needs_few` says whether they must have few elements."""
 
     by: Any
     needs_few: bool = False
 
 
 def asks_by_variables(nodes: Nodes) -> bool:
-    """Whether a program asks for no derivatives of values but by what surely is a variable. Where
-    the text doesn't decide it, the answer is no."""
+    """Whether all derivatives of values that a program asks for are surely by variables. Where the
+    text doesn't decide it, the answer is no."""
     if not nodes.kinds.isdisjoint(_OTHER):
         return False
     declarations = [found.get(program.Declare, []) for found in nodes.frames]
@@ -62,7 +62,7 @@ def _names(bound: Iterable[Any]) -> set[str]:
 
 
 def _keys(nodes: Nodes) -> set[str]:
-    """What the entries of dicts may be called."""
+    """The keys that dicts may have."""
     keys = {key for display in nodes.all(program.DictDisplay) for key in display.keys}
     texts = {each.value for each in nodes.all(program.Constant) if type(each.value) is str}
     paths = [target.path for target in nodes.all(program.EntryTarget)]

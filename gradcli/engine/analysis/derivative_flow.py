@@ -128,8 +128,8 @@ def has_elements(nodes: Nodes) -> bool:
 
 
 def declared_variables(nodes: Nodes) -> list[program.Declare] | None:
-    """The declarations of variables; None where modules have some, of which there may be any
-    number."""
+    """The declarations of variables. None where modules declare some, since a module may have any
+    number of instances."""
     if any(map(_declares_variable, nodes.inside.get(program.Declare, ()))):
         return None
     return [item for item in nodes.own.get(program.Declare, ()) if _declares_variable(item)]

@@ -1,5 +1,5 @@
-"""Finds the outputs that are derivatives which the program asks for: `g = grad(y, x)`, a part of
-one, a list of them, a name for one. They get no gradient unasked; every other output does, whatever
+"""Finds the outputs that are derivatives requested by the program: `g = grad(y, x)`, a part of one,
+a list of them, a name for one. They get no gradient unasked. Every other output does, whatever
 derivatives went into it."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from ...lang import program
 from ...lang.program.walks import statements
 from ...ops.op import Op
 
-# What an expression is: a derivative; a function that gives one; a list of a value and a
-# derivative; a function that gives that.
+# The kind of an expression: a derivative; a function that returns one; a list of a value and a
+# derivative; a function that returns such a list.
 Kind = Literal["", "derivative", "function", "pair", "function of pairs"]
 
 TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
@@ -47,7 +47,7 @@ def requested_outputs(node: program.Program) -> set[str]:
 
 
 class _Kinds:
-    """What the expressions of a program's top level are."""
+    """The kinds of the expressions of a program's top level."""
 
     def __init__(self, node: program.Program) -> None:
         self._node = node
@@ -101,7 +101,7 @@ class _Kinds:
         return kind if kind == "derivative" else ""
 
     def _of_name(self, slot: int) -> Kind:
-        """What all that a name is assigned to is."""
+        """The common kind of everything that a name is assigned to."""
         if slot in self._open:
             return ""
         if self._assigned is None:
@@ -114,8 +114,8 @@ class _Kinds:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def _at(self, value: Any, path: tuple[int, ...]) -> Kind:
-        """What a part of a value is that is assigned to a part of a target; any part, where an
-        index is negative."""
+        """The kind of the part of a value that is assigned to a part of a target; of any part,
+        where an index is negative."""
         while path and isinstance(value, program.ListDisplay) and 0 <= path[0] < len(value.items):
             value, path = value.items[path[0]], path[1:]
         kind = "" if value is None else self.of(value)
@@ -125,8 +125,8 @@ class _Kinds:
 
 
 def _assignments(node: program.Program) -> Iterator[tuple[int, Any, tuple[int, ...]]]:
-    """The names of the top level, what each is assigned to, and the way into that; None for what no
-    expression says."""
+    """The names of the top level, the value that each is assigned to, and the path into that value;
+    None for a value that no expression gives."""
     for item in statements(node.body):
         if isinstance(item, program.Assign):
             yield from _targets(item.target, item.value, ())

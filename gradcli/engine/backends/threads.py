@@ -25,8 +25,8 @@ def on_threads(count: int) -> Iterator[None]:
 
 
 def in_order(function: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found]:
-    """What a function gives for each of some items, in their order. Raises what it raises for the
-    first item for which it does so."""
+    """The results of a function for some items, in their order. Raises the exception of the first
+    item that has one."""
     count = min(_threads.get(), len(items))
     if count <= 1:
         yield from map(function, items)

@@ -25,8 +25,8 @@ from . import builtins
 
 
 def caller(c: Compiler, span: Span) -> Callable[..., Any]:
-    """What makes the calls at a place of the program: `call_value`, or what is faster where these
-    are hot."""
+    """The function that makes the calls at a place of the program: `call_value`, or a quicker one
+    where calls are hot."""
     hot = c.handlers.hot_calls(c, span)
     return call_value if hot is None else hot.call
 

@@ -47,7 +47,7 @@ class Part:
         self.make = frame.builder
         self.given = [next(parameters) for _ in self.types]
 
-    def take(self, start: Any) -> None:
+    def prepare(self, start: Any) -> None:
         """Emits the preparation before some rows are computed."""
 
     def loaded(self, start: Any, k: Any) -> list[Any]:
@@ -58,7 +58,7 @@ class Part:
         """Emits the stores of the values of one of the rows."""
         raise NotImplementedError
 
-    def give(self, start: Any) -> None:
+    def complete(self, start: Any) -> None:
         """Emits the completion after some rows were computed."""
 
     def kept(self, value: Any, counts: Any) -> Any:
@@ -173,13 +173,13 @@ class _Rows(_InMemory):
         row = at(make, self.column, make.mul(index, ir.Constant(INT, self._width)))
         return at(make, row, k)
 
-    def take(self, start: Any) -> None:
+    def prepare(self, start: Any) -> None:
         if self._turned is not None:
-            self._turned.take(self.place(start, 0))
+            self._turned.fill(self.place(start, 0))
 
-    def give(self, start: Any) -> None:
+    def complete(self, start: Any) -> None:
         if self._turned is not None:
-            self._turned.give(self.place(start, 0))
+            self._turned.copy_to(self.place(start, 0))
 
     def loaded(self, start: Any, k: Any) -> list[Any]:
         if self._turned is None:
@@ -201,7 +201,7 @@ class _Rows(_InMemory):
         read = groups.elements_read(value)
         if read is None:
             turned = Turned(self.make, self.kind, self.size, self.rows)
-            turned.take(self.place(start, 0))
+            turned.fill(self.place(start, 0))
             groups.columns[value] = turned.column
         else:
             columns = {k: self._gathered(start, k) for k in read}
@@ -260,7 +260,7 @@ class _Sum(Part):
     def places(self, start: Any) -> list[Any]:
         return [self._columns.column(k) for k in range(len(self.values))]
 
-    def give(self, start: Any) -> None:
+    def complete(self, start: Any) -> None:
         if self.rows > 1 and not self.size:
             _each(self.make, len(self.values), lambda k: self._add_up(self._columns.column(k), k))
 

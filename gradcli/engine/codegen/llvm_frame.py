@@ -194,7 +194,7 @@ class Frame:
         self.builder.position_at_end(after)
 
 
-class Kernel(Frame):
+class KernelFrame(Frame):
     """The function that Python calls."""
 
     def __init__(self, module: Any, apart: Any = None) -> None:

@@ -35,7 +35,8 @@ from .llvm_guards import Guards, Stack
 from .llvm_masks import RowEmitter
 from .llvm_places import Places
 from .llvm_types import at, in_memory, llvm_type
-from .row_groups import GROUP, own_arrays, work_of_group
+from .llvm_work import work_of_group
+from .row_groups import GROUP, own_arrays
 
 MOST_IN_ROW = 2**6  # instructions, at most, of points that are computed together for each row
 

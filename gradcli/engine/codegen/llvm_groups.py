@@ -45,7 +45,8 @@ from ..passes.copying import used
 from .llvm_frame import BIT, INT, count_up
 from .llvm_group_arrays import Finish, GroupArrays
 from .llvm_masks import RowEmitter
-from .row_groups import carries, has_either_side, work_of_group
+from .llvm_work import work_of_group
+from .row_groups import carries, has_either_side
 
 
 class Groups(GroupArrays):

@@ -14,7 +14,7 @@ from ..ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack
-from .llvm_frame import ADDRESS, INT, Kernel, PythonFunctions
+from .llvm_frame import ADDRESS, INT, KernelFrame, PythonFunctions
 from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
@@ -43,7 +43,7 @@ def kernel_text(
     module, apart, called = ir.Module(), ir.Module(), PythonFunctions()
     functions = functions_of(module, others, called, stack_bytes=stack_bytes, apart=apart)
     scratch = scratch_of(region.block)
-    _kernel(region.block, Kernel(module, apart), functions, called, stack_bytes, scratch)
+    _kernel(region.block, KernelFrame(module, apart), functions, called, stack_bytes, scratch)
     for each in (module, apart):
         keep_versions(each)
     return KernelText(str(module), str(apart) if apart.globals else "", called, scratch.size)
@@ -80,7 +80,7 @@ def functions_of(
 
 def _kernel(
     block: Block,
-    frame: Kernel,
+    frame: KernelFrame,
     functions: dict[str, Any],
     called: PythonFunctions,
     stack_bytes: int,

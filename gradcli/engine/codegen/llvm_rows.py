@@ -19,7 +19,16 @@ from ..ir.instructions import Region, is_straight, size_of
 from .columns import Held, Layout
 from .llvm_arrays import Arrays, release_arrays
 from .llvm_columns import Part, parts_of
-from .llvm_frame import BYTE, INT, RAISED, STEPPED_BACK, Kernel, PythonFunctions, count_up, python
+from .llvm_frame import (
+    BYTE,
+    INT,
+    RAISED,
+    STEPPED_BACK,
+    KernelFrame,
+    PythonFunctions,
+    count_up,
+    python,
+)
 from .llvm_groups import Groups
 from .llvm_guards import Counts, Guards
 from .llvm_kernels import functions_of
@@ -27,7 +36,8 @@ from .llvm_masks import RowEmitter
 from .llvm_regions import Called, attempt, ended, function_of
 from .llvm_types import llvm_type
 from .llvm_vectors import keep_versions
-from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays, work_of_group
+from .llvm_work import work_of_group
+from .row_groups import CHUNK, GROUP, PART, fits_groups, own_arrays
 from .scalar_ops import NotNative
 
 MOST_TURNED = 2**14  # numbers that are turned at a time; they are on C's stack
@@ -67,7 +77,7 @@ def rows_text(
         _loop(loop, functions[region.name], region, given, found, multiple)
     if called:
         raise NotNative(f"`{called[0]}` is Python's")
-    frame = Kernel(module)
+    frame = KernelFrame(module)
     work, memory = frame.limits(len(types))
     guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
     guards.begin()
@@ -146,7 +156,7 @@ def _group_loop(
     def group(start: Any) -> None:
         groups.status = make.gep(rows.status, [start], inbounds=True)
         for each in takes:
-            each.take(start)
+            each.prepare(start)
             each.of_group(groups, start)
         places = [(each, place) for each in numbers for place in each.places(start)]
 
@@ -174,7 +184,7 @@ def _group_loop(
 
             count_up(make, ir.Constant(INT, each.size), 1, element)
         for each in gives:
-            each.give(start)
+            each.complete(start)
 
     count_up(make, rows.n, GROUP, group)
     frame.done([], guards.release, guards.counts)
@@ -224,13 +234,13 @@ def _loop(
     def some(start: Any) -> None:
         guards.count(several * (size_of(region.block) if together else 1))  # others count their own
         for each in takes:
-            each.take(start)
+            each.prepare(start)
         left, count = make.sub(rows.n, start), ir.Constant(INT, several)
         if not together:
             count = make.select(make.icmp_signed("<", left, count), left, count)
         count_up(make, count, 1, lambda k: one(start, k))
         for each in gives:
-            each.give(start)
+            each.complete(start)
 
     count_up(make, rows.n, several, some)
     frame.done([], guards.release, guards.counts)

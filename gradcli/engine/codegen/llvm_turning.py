@@ -35,11 +35,11 @@ class Turned:
         place = k * step if isinstance(k, int) else self.builder.mul(k, ir.Constant(INT, step))
         return at(self.builder, self.start, place)
 
-    def take(self, source: Any) -> None:
+    def fill(self, source: Any) -> None:
         """Emits the copy from rows to the columns."""
         self._each_square(source, into_columns=True)
 
-    def give(self, target: Any) -> None:
+    def copy_to(self, target: Any) -> None:
         """Emits the copy from the columns to rows."""
         self._each_square(target, into_columns=False)
 

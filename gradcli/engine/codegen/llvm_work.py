@@ -1,4 +1,4 @@
-"""How much work instructions are, about, which machine code counts."""
+"""The work that machine code counts for instructions: estimates of their number."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ..ir.types import ArrayType
 from .array_calls import Computed
 from .each_axes import work_of_points
 from .llvm_draws import is_native, work_of_draw
+from .row_groups import GROUP
 
 # Divisions may go bit by bit through the quotient, which has up to 2,000: each counts as `SLOW`.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
@@ -52,6 +53,11 @@ def work_on_arrays(made: Instruction) -> int:
     if isinstance(made, Push | Pop):
         return sum([value.type.size for value in made.entry if isinstance(value.type, ArrayType)])
     return 0
+
+
+def work_of_group(instructions: int) -> int:
+    """The work of instructions for all rows of a group, four of which LLVM computes at once."""
+    return GROUP * instructions // 4
 
 
 def counted_at(instructions: Sequence[Instruction], most: int) -> dict[int, int]:

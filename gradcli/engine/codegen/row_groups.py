@@ -48,11 +48,6 @@ _KINDS = (
 )  # fmt: skip
 
 
-def work_of_group(instructions: int) -> int:
-    """The work of instructions for all rows of a group, four of which LLVM computes at once."""
-    return GROUP * instructions // 4
-
-
 def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
     """Whether a region can run on groups. It must have no calls, no large arrays, no loops in which
     arrays change places, and no code that reads the entries of one stack and adds to another. Of

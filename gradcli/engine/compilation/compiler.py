@@ -1,4 +1,4 @@
-"""What the compilation of a program carries from node to node."""
+"""The state of a program's compilation, which is passed from node to node."""
 
 from __future__ import annotations
 

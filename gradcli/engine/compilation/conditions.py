@@ -1,5 +1,5 @@
-"""Values that decide: a condition, as the bool that a value stands for, or lanes of them where it
-differs between rows; an index, a shape or a count, past which no gradient goes."""
+"""Values that decide what a program does: conditions, as bools, or lanes of bools where they differ
+between rows; and indices, shapes and counts, which have no gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a program reads a variable: what it executed of its text, and what it didn't."""
+"""The places where a program's text reads a variable, and whether they were executed."""
 
 from __future__ import annotations
 

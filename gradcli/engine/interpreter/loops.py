@@ -193,13 +193,15 @@ def _names(target: program.Target) -> list[program.NameTarget]:
 
 
 def _compile_part(c: Compiler, node: program.Expression) -> Closure:
-    """The closure of what `zip` and `enumerate` go over, which they may do themselves."""
+    """The closure of a sequence that `zip` or `enumerate` goes over, which may be such a call
+    itself."""
     is_lazy = isinstance(node, program.Apply) and node.op.name in ("zip", "enumerate")
     return _compile_sequence(c, node) if is_lazy else c.expression(node)
 
 
 def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
-    """The closure of what a `for` iterates over; `range`, `zip` and `enumerate` make no list."""
+    """The closure of the sequence that a `for` goes over. For `range`, `zip` and `enumerate` no
+    list is made."""
     if isinstance(node, program.Apply) and node.op.name in LAZY:
         lazy, site = LAZY[node.op.name], Site(node.op, node.span)
         given = [o for o in node.operands if o is not None]

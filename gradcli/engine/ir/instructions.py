@@ -324,6 +324,11 @@ def every(block: Block) -> Iterator[Instruction]:
             yield from every(inner)
 
 
+def constants_in(block: Block) -> dict[Value, Any]:
+    """The values of a block's constants, and of those in the blocks inside it."""
+    return {made.result: made.value for made in every(block) if isinstance(made, Constant)}
+
+
 def passed_on(made: Instruction) -> Iterator[tuple[Value, Value]]:
     """The pairs of a value that a branch or a loop passes on, and the value that receives it."""
     pairs: list[tuple[tuple[Value, ...], tuple[Value, ...]]] = []

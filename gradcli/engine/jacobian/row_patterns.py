@@ -1,7 +1,8 @@
 """Which elements an operation on rows reads, for `sparsity.py`: there each row has elements of its
 own, and a value with rows has them along its last axis.
 
-Elements are told by their numbers: an array of these has the shape of the value that reads them.
+An element is identified by its number. An array of such numbers has the shape of the value that
+reads the elements.
 """
 
 from __future__ import annotations

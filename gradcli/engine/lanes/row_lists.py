@@ -48,7 +48,7 @@ def as_lists(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
 
 
 def _per_row(run: Run, group: Group, pieces: Pieces, site: Site) -> List:
-    """A list of what each row gives by itself, with none for rows that are in no piece."""
+    """A list of the results of single rows, with none for rows that are in no piece."""
     there = [(part, value) for part, v in pieces if (value := read(v)) is not None]
     if not there:
         return List([None] * (group.each or group.size))

@@ -99,7 +99,7 @@ class MappedCall:
             raise NotCompiled(str(reason), span) from None
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
-        self.work = work_of_row(self._call.region.block, {})
+        self.work = work_of_row(self._call.region.block)
 
     @property
     def tells_reads(self) -> bool:

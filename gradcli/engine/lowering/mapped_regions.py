@@ -22,7 +22,6 @@ from ..codegen.row_groups import CHUNK, GROUP
 from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
-    Constant,
     Each,
     Element,
     For,
@@ -30,6 +29,7 @@ from ..ir.instructions import (
     Region,
     Value,
     blocks_of,
+    constants_in,
     every,
 )
 from ..ir.types import ArrayType, Type, dimensions, dtype_of, elements_of, has_tangents
@@ -99,7 +99,7 @@ class MappedRegion(RegionCall):
         if (active, of) not in self._backward:
             block = self.region.block
             shared = {block.parameters[k] for k in active if not self._by_row[k]}
-            most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block, {})))
+            most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block)))
             most = FEW_SHARED if _has_products(self.region, shared) else most
             if any(elements_of(value.type) > most for value in shared):
                 raise NoRule("a shared array has too many elements for a cotangent of each row")
@@ -253,7 +253,7 @@ def _connected_sums(region: Region, summed: Sequence[bool], pairs: int) -> Regio
     """A region whose results that are added up over rows are 0 where they aren't connected."""
     block = Block(region.block.parameters, [*region.block.instructions], region.block.results)
     builder, results = Builder(block), list(block.results)
-    known = {made.result: made.value for made in block.instructions if type(made) is Constant}
+    known = constants_in(block)
     for k, flag in enumerate(results):
         if is_flag(k, pairs) and summed[k - 1] and known.get(flag) is not True:
             results[k - 1] = _where(builder, flag, results[k - 1])
@@ -287,17 +287,20 @@ def _has_products(region: Region, shared: set[Value]) -> bool:
     return False
 
 
-def work_of_row(block: Block, known: dict[Value, Any]) -> int:
+def work_of_row(block: Block) -> int:
     """About how many instructions a row takes: both sides of a branch, as rows may take either, and
-    as many iterations of a loop as its count says, if that is `known`."""
-    total = 0
-    for made in block.instructions:
-        if isinstance(made, Constant):
-            known[made.result] = made.value
-        times = known.get(made.count, 1) if isinstance(made, For) else 1
-        times = made.size if isinstance(made, Each) else max(times, 1)
-        total += 1 + times * sum([work_of_row(inside, known) for inside in blocks_of(made)])
-    return total
+    as many iterations of a loop as its count says, if that is known."""
+    known = constants_in(block)
+
+    def work(block: Block) -> int:
+        total = 0
+        for made in block.instructions:
+            times = known.get(made.count, 1) if isinstance(made, For) else 1
+            times = made.size if isinstance(made, Each) else max(times, 1)
+            total += 1 + times * sum(map(work, blocks_of(made)))
+        return total
+
+    return work(block)
 
 
 def _given(value: Any, kind: Type, rows: tuple[int, ...]) -> Any:

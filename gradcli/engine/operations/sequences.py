@@ -1,5 +1,6 @@
-"""What `for` goes over, where its items can be taken some at a time: those of lists, the rows of
-arrays, and several of these side by side. An item is read when the loop comes to it."""
+"""Sequences that a `for` loop goes over: the items of lists, the rows of arrays, or several of
+these side by side. Items can be taken a few at a time, and an item is read when the loop comes to
+it."""
 
 from __future__ import annotations
 

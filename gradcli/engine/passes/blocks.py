@@ -21,7 +21,7 @@ from ..ir.instructions import (
     Value,
     While,
     blocks_of,
-    every,
+    constants_in,
 )
 from ..ir.scalars import WHERE
 from ..ir.types import I64, STACK
@@ -45,9 +45,7 @@ class _Division:
 
     def __init__(self, name: str, block: Block, regions: Regions) -> None:
         self.name, self.regions, self.builder = name, regions, Builder(block)
-        self.constants = {
-            made.result: made.value for made in every(block) if isinstance(made, Constant)
-        }
+        self.constants = constants_in(block)
 
     def divide(self, block: Block) -> None:
         instructions, block.instructions = block.instructions, []

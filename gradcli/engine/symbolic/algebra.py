@@ -1,4 +1,5 @@
-"""What counterparts in the table see of SymPy (`s`), and how entries without one are read.
+"""The names that counterparts in the table see of SymPy (`s`), and forms of entries without a
+counterpart.
 
 A counterpart is `(s, *operands, **options) -> form`. `s.sin`, `s.Max`, `s.pi` and so on are SymPy's
 own; a function of it given arrays of forms works on each element, so the counterparts of structural

@@ -1,8 +1,7 @@
-"""The numbers of many forms at one point after another, with many digits: by mpmath, as SymPy's
-own, but without an expression for each number on the way.
+"""Evaluation of many forms at one point after another, with many digits. It uses mpmath, as SymPy
+does, but makes no expression for each number on the way.
 
-What is no finite number on the way, or what a function that isn't listed here makes, is left to
-SymPy.
+Where a number on the way isn't finite, or a function isn't listed here, SymPy evaluates instead.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Derivatives that a record holds itself: what stands in place of a rule of the table, and what it
-asks of the sweep."""
+"""Derivatives that a record holds itself, in place of a rule of the table, and the interface of the
+sweep that they use."""
 
 from __future__ import annotations
 

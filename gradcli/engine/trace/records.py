@@ -1,4 +1,4 @@
-"""The records between sources and a target, as what goes over them forwards takes them."""
+"""The records between sources and a target, in the form that forward sweeps take."""
 
 from __future__ import annotations
 

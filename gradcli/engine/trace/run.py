@@ -56,7 +56,7 @@ class Unconnected(NamedTuple):
 
 
 class Dispatch(NamedTuple):
-    """What operations reach that is above them: handed to a run when it is made.
+    """Functions of higher rooms that operations call. A run gets them when it is made.
 
     push  forward mode of an operation: `(run, site, values, options, level) -> value`
     call  a call of any value: `(run, callee, arguments, keywords, site, path) -> value`

@@ -1,4 +1,4 @@
-"""What a process must be like while a program runs in it."""
+"""The context in which a program runs: the state of the process meanwhile."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def snapshot(value: Any) -> Any:
-    """The value as it is now, whatever becomes of its arrays; what has none outside of a program is
-    text."""
+    """The value as it is now, whatever becomes of its arrays. A value that exists only in the
+    program becomes text."""
     return _copied(plain(value))
 
 
