@@ -318,11 +318,12 @@ class Forms:
                 TypeError,
                 ValueError,
                 AttributeError,
-            ):  # operands that the counterpart can't take
+            ) as error:  # operands that the counterpart can't take
                 if not symbolic:
                     return self.constant(y)
                 if op.differentiable:
-                    raise NoFormError("of operands like these") from None
+                    known = isinstance(error, NoFormError) and str(error)
+                    raise NoFormError(known or "of operands like these") from None
                 return self._value_here(site, y)
         return (
             [self._settled(part) for part in form]
