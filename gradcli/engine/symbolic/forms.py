@@ -29,7 +29,7 @@ from ...ops import OPS
 from ...ops.op import OpError
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall
-from ..backends.backend import shape_of
+from ..backends.backend import count, shape_of
 from ..trace.run import Run
 from ..trace.tape import Segment, Site
 from ..trace.windows import STRIDE, inputs_of
@@ -247,6 +247,8 @@ class Forms:
                 else form
             )
         y = self.trace.results[number]
+        if count(shape_of(y)) > max(self.budget.limit, MAX_TOTAL):
+            raise self._too_large(site, segment, number)
         if Lanes in map(type, (y, *operands)):
             raise self._refused(
                 segment, number, "what runs on many rows at once has no closed form", site.span
