@@ -72,6 +72,22 @@ def test_json(gradcli: Run) -> None:
     assert result.json["diagnostics"] == []
 
 
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("y = max(sin(arange(20) * x))", "`max` has no closed form of more than 12 operands"),
+        ("y = 0.0; for i in range(15) { y = minimum(y, sin(i * x)) }; output y", "`minimum` has no closed form of more than 12 operands"),
+        ("y = inv(x * eye(7))", "`inv` has no closed form of a matrix of shape (7, 7)"),
+    ],
+)  # fmt: skip
+def test_what_would_take_sympy_minutes_has_no_closed_form(
+    gradcli: Run, program: str, reason: str
+) -> None:
+    result = gradcli(f'symbolic -e "var x = 0.5; {program}"')
+    assert result.code == 3
+    assert f"error[E340]: {reason}" in result.err
+
+
 def test_several_files_and_errors(gradcli: Run, tmp_path: Path) -> None:
     (tmp_path / "a.tg").write_text("var x = 1.0; f = x**2; output f", encoding="utf-8")
     (tmp_path / "b.tg").write_text(

@@ -277,6 +277,11 @@ def test_a_trace_that_lacks_something_is_found_out(monkeypatch: pytest.MonkeyPat
     assert {f.method for f in found.findings if f.verdict == "disagree"} == {"whole"}
 
 
+def test_kinks_within_the_steps_are_in_the_trace_too() -> None:
+    found = run("var x = 0.28; y = mean(abs(linspace(0.0, 1.0, 100000) - x))")
+    assert found.counts() == (1, 0, 0)
+
+
 # ---- floats --------------------------------------------------------------------------------------
 
 

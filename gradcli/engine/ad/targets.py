@@ -219,13 +219,20 @@ def pair_with(
     elif type(target) is dict and type(seed) is dict and target.keys() == seed.keys():
         pairs = ((value, seed[key]) for key, value in target.items())
     elif type(target) in (List, dict):
-        message = f"the {given} is {describe(read(seed))}, the {of} {describe(target)}"
+        if type(target) is type(seed) is dict:
+            message = f"the {given} has {_keys(seed)}, the {of} {_keys(target)}"
+        else:
+            message = f"the {given} is {describe(read(seed))}, the {of} {describe(target)}"
         run.fail("E314", message, site.span, help=f"a {given} has the structure of its {of}")
     else:
         yield target, seed
         return
     for value, part in pairs:
         yield from pair_with(run, value, part, site, given, of)
+
+
+def _keys(given: dict[str, Any]) -> str:
+    return "the keys " + ", ".join([f"`{key}`" for key in given]) if given else "no keys"
 
 
 def _as_float(run: Run, value: Any) -> Any:

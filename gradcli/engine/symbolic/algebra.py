@@ -39,7 +39,7 @@ class Algebra:
         )
         if isinstance(found, sympy.Basic) or not callable(found):
             return found
-        function = _on_arrays(found)
+        function = _on_arrays(_of_few(found) if found in (sympy.Max, sympy.Min) else found)
         self.__dict__[name] = function  # the next time it is found at once
         return function
 
@@ -63,7 +63,7 @@ class Algebra:
 
     def reduced(self, name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         """Applies SymPy's function of that name to all the elements along the axes."""
-        function = getattr(sympy, name)
+        function = getattr(self, name)
         x = as_condition(x) if name in ("Or", "And") else x
         shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
         lines = (
@@ -87,6 +87,7 @@ class Algebra:
 
 
 MAX_MATRIX = 6  # rows: the forms of inverses and determinants grow with the factorial
+MAX_CHOICES = 12  # SymPy compares each with each, and again for each in a derivative
 
 
 def array_of(forms: Iterable[Any], shape: tuple[int, ...]) -> Any:
@@ -101,6 +102,18 @@ def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
         if not any(isinstance(v, np.ndarray) for v in operands):
             return function(*operands)
         return np.frompyfunc(function, len(operands), 1)(*operands)
+
+    return called
+
+
+def _of_few(extreme: Any) -> Callable[..., Any]:
+    """SymPy's `Max` or `Min` of not too many forms, also one inside another."""
+
+    def called(*operands: Any) -> Any:
+        inner = [item.args if isinstance(item, extreme) else (item,) for item in operands]
+        if sum([bool(part.free_symbols) for parts in inner for part in parts]) > MAX_CHOICES:
+            raise NoFormError(f"of more than {MAX_CHOICES} operands")
+        return extreme(*operands)
 
     return called
 

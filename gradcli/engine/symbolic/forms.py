@@ -29,7 +29,7 @@ from ...ops import OPS
 from ...ops.op import OpError
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall
-from ..backends.backend import shape_of
+from ..backends.backend import count, shape_of
 from ..trace.run import Run
 from ..trace.tape import Segment, Site
 from ..trace.windows import STRIDE, inputs_of
@@ -247,6 +247,8 @@ class Forms:
                 else form
             )
         y = self.trace.results[number]
+        if count(shape_of(y)) > max(self.budget.limit, MAX_TOTAL):
+            raise self._too_large(site, segment, number)
         if Lanes in map(type, (y, *operands)):
             raise self._refused(
                 segment, number, "what runs on many rows at once has no closed form", site.span
@@ -318,11 +320,12 @@ class Forms:
                 TypeError,
                 ValueError,
                 AttributeError,
-            ):  # operands that the counterpart can't take
+            ) as error:  # operands that the counterpart can't take
                 if not symbolic:
                     return self.constant(y)
                 if op.differentiable:
-                    raise NoFormError("of operands like these") from None
+                    known = isinstance(error, NoFormError) and str(error)
+                    raise NoFormError(known or "of operands like these") from None
                 return self._value_here(site, y)
         return (
             [self._settled(part) for part in form]
