@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ...diagnostics import Span
@@ -49,25 +48,9 @@ class Kernel:
         self._regions: tuple[Region, Sequence[Region]] | None = (region, others)
         self._size = sum([size_of(each.block) for each in (region, *others)])
         self._has_each = has_each(region, *others)
+        self._left: int | None = None  # what `_work_left` returns, once that is known
         self._text: Callable[..., tuple[Any, ...]] | None = None
         self._code: Callable[..., tuple[Any, ...]] | None = None
-
-    @cached_property
-    def _left(self) -> int:
-        """The instructions that Python text still runs before there is machine code."""
-        heat = policy().heat
-        if self._has_each:
-            return 0  # as text, it would be no quicker than the interpreter
-        loading = 0 if is_loaded() else heat.instructions_first
-        work = max(loading, heat.instructions, heat.instructions_each * self._size)
-        return 0 if work and is_remembered(self._note) else work
-
-    @cached_property
-    def _note(self) -> bytes:
-        """What is remembered of a kernel whose work has paid for machine code."""
-        assert self._regions is not None
-        region, others = self._regions
-        return f"machine code pays for\n{text((region, *others))}".encode()
 
     def run(self, parameters: Sequence[Any], calls: int = 1) -> Sequence[Any]:
         """Calls the kernel. About as many `calls` like this one will be made, with it. Raises
@@ -77,22 +60,39 @@ class Kernel:
             if not policy().compiles:
                 self._code = python.compiled(*regions, stack_bytes=self._stack_bytes)
                 self._regions = None
-            elif self._left > 0:
+            elif (left := self._work_left(*regions)) > 0:
                 self._text = self._text or python.compiled(*regions, limited=True)
-                given = self._left // calls
+                given = left // calls
                 try:
-                    left, *results = self._text(given, *parameters)
-                    self._left -= given - left
+                    rest, *results = self._text(given, *parameters)
+                    self._left = left - given + rest
                     return results
                 except TooLong:
                     self._left = 0
             if self._code is None:
                 if not self._has_each:
-                    remember(self._note)
+                    remember(_note(*regions))
                 self._code = _machine_code(*regions, self._size, self._stack_bytes)
                 self._regions = None
         assert self._code is not None
         return self._code(*parameters)
+
+    def _work_left(self, region: Region, others: Sequence[Region]) -> int:
+        """The instructions that Python text still runs before there is machine code."""
+        if self._left is None:
+            heat = policy().heat
+            loading = 0 if is_loaded() else heat.instructions_first
+            self._left = max(loading, heat.instructions, heat.instructions_each * self._size)
+            if self._has_each:
+                self._left = 0  # as text, it would be no quicker than the interpreter
+            elif self._left and is_remembered(_note(region, others)):
+                self._left = 0
+        return self._left
+
+
+def _note(region: Region, others: Sequence[Region]) -> bytes:
+    """What is remembered of a kernel whose work has paid for machine code."""
+    return f"machine code pays for\n{text((region, *others))}".encode()
 
 
 def _machine_code(

@@ -79,7 +79,7 @@ class Emitter:
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """Emits a block for these values of its parameters; returns its results."""
         self.values.update(zip(block.parameters, parameters, strict=True))
-        counted = counted_at(block.instructions, INTERVAL)
+        counted = counted_at(block.instructions, INTERVAL // 4)
         for k, instruction in enumerate(block.instructions):
             if k in counted:
                 self.guards.count(counted[k])
