@@ -27,7 +27,7 @@ from .ir.instructions import (
 )
 from .ir.types import OF_DTYPE
 from .lowering.region_calls import RegionCall, simplified
-from .lowering.variants import TRIED_AGAIN, paid_by
+from .lowering.variants import paid_by
 from .passes.gradients import with_gradients, with_tangents
 from .passes.paths import decides
 from .passes.rules import NoRule
@@ -47,7 +47,7 @@ from .regions.names import NotCompiled
 from .regions.programs import Lowered, lower_program
 from .trace.running import running
 
-__all__ = ["TRIED_AGAIN", "Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall", "TooLong"]
+__all__ = ["Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall", "TooLong"]
 
 AGAIN = 32  # about how many more times a hot program will run
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EACH = 2**6  # operations that a run is worth, beside those of the program
 MAX_KINDS = 4  # of values that a program is compiled for
+TRIED_AGAIN = 2  # times the work of the last try; lowering is a small part of compiling
 
 
 class Ready(NamedTuple):
@@ -71,7 +72,7 @@ class HotProgram:
         return None
 
     def _try_to_make(self, make: Callable[[int], Ready | None]) -> None:
-        from ..engine.program_calls import TRIED_AGAIN, TooLong
+        from ..engine.program_calls import TooLong
 
         try:
             ready = make(self._work)

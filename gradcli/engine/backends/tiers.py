@@ -39,9 +39,10 @@ class Heat(NamedTuple):
 
     iterations   of a loop; a run of fewer than `least_iterations` stays in the interpreter, as
                  starting the compiled loop would cost more
-    work         operations that the calls of a function have done, and for each instruction of
-                 their region `work_each`; calls of fewer than `least_work` stay in the interpreter.
-                 To enter a region counts as `least_work`, too: a larger one enters it less often
+    work         operations that the calls of a function, or the runs of a program, have done, and
+                 for each instruction of their region `work_each`; calls of fewer than `least_work`
+                 stay in the interpreter. To enter a region counts as `least_work`, too: a larger
+                 one enters it less often
     elements     given to a `vmap`, before it is lowered
     operations   on these, before it is compiled
     instructions of a region that Python text runs, before machine code replaces it: for each that
