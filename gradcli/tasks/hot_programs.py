@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 EACH = 2**6  # operations that a run is worth, beside those of the program
 MAX_KINDS = 4  # of values that a program is compiled for
 TRIED_AGAIN = 2  # times the work of the last try; lowering is a small part of compiling
+AHEAD = 16  # times as many runs as there were are expected of a program that runs again and again
 
 
 class Ready(NamedTuple):
@@ -75,7 +76,7 @@ class HotProgram:
         from ..engine.program_calls import TooLong
 
         try:
-            ready = make(self._work)
+            ready = make(AHEAD * self._work)
         except TooLong:
             self._later = TRIED_AGAIN * self._work
             return
@@ -97,8 +98,8 @@ class HotProgram:
     def _maker(
         self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation
     ) -> Callable[[int], Ready | None] | None:
-        """What makes a kernel for values of such kinds after so much work, if there is one that
-        answers as the interpreter does. It keeps nothing of the run."""
+        """What makes a kernel for values of such kinds, if that pays for so much work, and there is
+        one that answers as the interpreter does. It keeps nothing of the run."""
         if not answer.is_by_variables:
             return None
         of, by = (answer.targets, answer.sources) if self._options.grad else ({}, {})
