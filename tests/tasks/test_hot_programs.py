@@ -165,7 +165,7 @@ def test_it_takes_some_runs(interpreted: list[Any]) -> None:
 
 def test_a_long_program_takes_as_many_runs_as_pay_for_it(interpreted: list[Any]) -> None:
     program = gradcli.load(source="var x\ny = x\n" + "y = y*x\n" * 800)
-    with only(heat=HEAT._replace(work=1, work_each=2**9)):
+    with only(heat=HEAT._replace(work=1, work_each=2**11)):
         for x in [1.0, 1.01] * 40:
             program.run(x=x)
     assert 4 < len(interpreted) < 60
