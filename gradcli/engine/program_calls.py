@@ -120,8 +120,8 @@ class ProgramCall:
     ) -> None:
         """`targets` and `sources` are those of gradients; `asked` are the Jacobians and Hessians;
         `dtype` is that of the run's floats; `device` is where its large arrays are; `seed` is that
-        of random numbers; `work` is what the interpreter has done so far. Raises NotCompiled, and
-        NoRule; TooLong where lowering takes more than that work pays for."""
+        of random numbers; `work` is the work for which a kernel pays. Raises NotCompiled, and
+        NoRule; TooLong where lowering takes more than that."""
         if asked is not None and device != "cpu":
             raise NotCompiled("sweeps for Jacobians are not compiled for GPUs", None)
         self._device, self._calls = device, 1 if asked is not None and asked.once else AGAIN

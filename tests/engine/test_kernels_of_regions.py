@@ -102,6 +102,16 @@ def test_a_long_run_is_machine_code_at_once(compiled: list[str]) -> None:
     assert compiled == ["python", "llvm", "python"]
 
 
+def test_loading_llvm_has_to_pay_as_well(
+    compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with only(heat=SOON._replace(instructions_first=10_000 * SIZE)):
+        for is_loaded in (False, True):
+            monkeypatch.setattr(kernel, "is_loaded", lambda known=is_loaded: known)
+            made().run((1000, 0.7))
+    assert compiled == ["python", "python", "llvm"]
+
+
 def test_a_run_is_machine_code_at_once_where_the_work_has_paid_before(
     compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ pytest.importorskip("llvmlite")
 
 from gradcli.engine.codegen import llvm
 from gradcli.engine.codegen.llvm_kernels import kernel_text
+from gradcli.engine.codegen.llvm_work import counted_at
 
 
 def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:
@@ -199,3 +200,11 @@ def test_each_that_compute_the_same_share_a_function(
     values = {"%0": x, "%1": y, "%2": 0.5, "%4": first}
     values["%11"] = values[other]
     np.testing.assert_array_equal(second, values[left] - values[right])
+
+
+def test_work_on_arrays_is_counted_for_a_stretch_at_once() -> None:
+    [region] = parse(APART.replace("OTHER", "%1").replace("LEFT", "%11").replace("RIGHT", "%2"))
+    instructions = region.block.instructions  # two arrays of 40 elements, each with an `each` of 3 a point
+    assert counted_at(instructions, 1000) == {0: 320}
+    assert counted_at(instructions, 200) == {0: 160, 2: 160}
+    assert counted_at(instructions, 100) == {0: 40, 1: 120, 2: 40, 3: 120}

@@ -55,6 +55,7 @@ from .scalar_ops import NotNative
 from .scalar_writer import Scalars
 
 SHORT = 2**16  # instructions of a loop that is counted as a whole
+POLLED = 4  # work on arrays is counted at once up to this part of the interval of polls
 
 
 class Emitter:
@@ -79,7 +80,7 @@ class Emitter:
     def run(self, block: Block, parameters: Sequence[Any]) -> list[Any]:
         """Emits a block for these values of its parameters; returns its results."""
         self.values.update(zip(block.parameters, parameters, strict=True))
-        counted = counted_at(block.instructions, INTERVAL // 4)
+        counted = counted_at(block.instructions, INTERVAL // POLLED)
         for k, instruction in enumerate(block.instructions):
             if k in counted:
                 self.guards.count(counted[k])
