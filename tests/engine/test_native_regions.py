@@ -204,7 +204,7 @@ def test_each_that_compute_the_same_share_a_function(
 
 def test_work_on_arrays_is_counted_for_a_stretch_at_once() -> None:
     [region] = parse(APART.replace("OTHER", "%1").replace("LEFT", "%11").replace("RIGHT", "%2"))
-    instructions = region.block.instructions  # two arrays of 40 elements, each with an `each` of 3 a point
-    assert counted_at(instructions, 1000) == {0: 320}
-    assert counted_at(instructions, 200) == {0: 160, 2: 160}
-    assert counted_at(instructions, 100) == {0: 40, 1: 120, 2: 40, 3: 120}
+    instructions = region.block.instructions  # of two `each`, for 40 points, of 3 instructions
+    assert counted_at(instructions, 1000) == {1: 240}
+    assert counted_at(instructions, 200) == {1: 120, 3: 120}
+    assert counted_at(instructions, 100) == {1: 120, 3: 120}
