@@ -139,8 +139,8 @@ def test_a_full_disk_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_least_recently_used_are_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "LIMIT", 10_000)
-    code = bytes(900)
+    monkeypatch.setattr(cache, "LIMIT", 60_000)
+    code = bytes(5_400)
     for k in range(9):
         makes(bytes([k]), code)
     for k, path in enumerate(sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)):
@@ -150,10 +150,18 @@ def test_the_least_recently_used_are_removed(folder: Path, monkeypatch: pytest.M
     assert not makes(bytes([0]), code)  # which is then the latest
     for k in range(9, 15):
         makes(bytes([k]), code)
-    assert sum(path.stat().st_size for path in folder.iterdir()) <= 10_000 + 10_000 // 16
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 60_000 + 60_000 // 16
     assert not (folder / "killed.partial").exists()
     assert not makes(bytes([0]), code)
     assert makes(bytes([1]), code)
+
+
+def test_small_files_are_removed_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take room on the disk, and a folder of a million files is slow."""
+    monkeypatch.setattr(cache, "LIMIT", 20 * cache.LEAST)
+    for k in range(100):
+        remember(bytes([k]))
+    assert len(list(folder.iterdir())) <= 22
 
 
 PROGRAM = """

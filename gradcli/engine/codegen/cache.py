@@ -20,6 +20,7 @@ from ...safe_files import own_folder, plain_file
 
 VARIABLE = "GRADCLI_CACHE_DIR"
 LIMIT = 2**25  # bytes of all files
+LEAST = 2**12  # bytes that a file takes on the disk, however small it is
 DIGEST = 32  # bytes
 FOR_OTHERS = 0o077  # permissions that the folder may not give
 
@@ -108,7 +109,7 @@ class _Folder:
             os.replace(beside, self.path / name)
         finally:
             beside.unlink(missing_ok=True)
-        self.until_removal -= len(code)
+        self.until_removal -= max(len(code), LEAST)
         if self.until_removal < 0:
             self.remove_oldest()
             self.until_removal = LIMIT // 16
@@ -126,13 +127,13 @@ class _Folder:
             total -= size
 
     def files(self) -> Iterator[tuple[float, int, str]]:
-        """For each file: when it was last used, its size, and its path."""
+        """For each file: when it was last used, the bytes it takes, and its path."""
         with os.scandir(self.path) as entries:
             for entry in entries:
                 if entry.is_file(follow_symlinks=False):
                     with suppress(FileNotFoundError):
                         found = entry.stat(follow_symlinks=False)
-                        yield found.st_mtime, found.st_size, entry.path
+                        yield found.st_mtime, max(found.st_size, LEAST), entry.path
 
 
 def _name(made_of: bytes) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Span
-from ..backends.tiers import policy
+from ..backends.tiers import NO_LIMIT, policy
 from ..calls.calling import call_value
 from ..compilation.compiler import Compiler
 from ..trace.run import MAX_DEPTH, Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET, Function, Transform
+from .notes import EARLY, Note
 from .region_op import REGION
 
 # Deeper calls are the interpreter's, which tells where they are too deep.
@@ -33,13 +34,14 @@ def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
 class Heat:
     """What the interpreter's calls of a function have done, wherever they are made: their work and
     number since a kernel was last tried, and the work done before that. `calls` makes them by
-    kernels."""
+    kernels. The `note` says whether they were hot in an earlier process."""
 
-    __slots__ = ("calls", "done", "times", "work")
+    __slots__ = ("calls", "done", "note", "times", "work")
 
-    def __init__(self) -> None:
+    def __init__(self, note: Note) -> None:
         self.work = self.times = self.done = 0
         self.calls: FunctionCalls | None = None
+        self.note = note
 
 
 class HotCalls:
@@ -66,18 +68,21 @@ class HotCalls:
             return call_value(run, function, arguments, named, site, path)
         if run.group is None and type(function) is Transform and function.kind == "vmap":
             return self._mapped(run, function, arguments, named, site, path)
-        heat = _heat_of(function)
-        is_hot = heat.work >= max(self._hot, self._least * heat.times)
+        heat = _heat_of(function, self._span)
+        was_hot = EARLY * heat.work >= self._hot and heat.note.is_there
+        is_hot = (was_hot or heat.work >= self._hot) and heat.work >= self._least * heat.times
         if is_hot and run.group is None and run.depth < DEEP:
             if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
                 heat.calls = FunctionCalls(self._span)
-            work = heat.done + heat.work
+            work = NO_LIMIT if was_hot else heat.done + heat.work
             found = heat.calls.run(run, work, self._site, function, arguments, named)
             if found is not UNSET:
                 run.work += self._least
+                heat.note.leave()
                 return found
+            heat.note.ignore()
             heat.done += heat.work
             heat.work = heat.times = 0  # so that it isn't tried again soon
         before = run.effort
@@ -108,16 +113,16 @@ class HotCalls:
         return result
 
 
-def _heat_of(function: Function | Transform) -> Heat:
-    """The heat of a function of the program, or of a derivative of one."""
+def _heat_of(function: Function | Transform, span: Span) -> Heat:
+    """The heat of a function of the program, or of a derivative of one, that is called here."""
     transforms: tuple[Any, ...] = ()
     while type(function) is Transform:
         transforms = (*transforms, function.kind, *function.positions)
         function = function.function
     if type(function) is not Function:
-        return Heat()  # a derivative of a builtin
+        return Heat(Note(span))  # a derivative of a builtin
     hot = function.code.hot
     if transforms not in hot:
-        hot[transforms] = Heat()
+        hot[transforms] = Heat(Note(function.code.node.span, transforms))
     found: Heat = hot[transforms]
     return found

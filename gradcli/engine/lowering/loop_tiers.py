@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
-from ..backends.tiers import IN_LOOPS, policy
+from ..backends.tiers import IN_LOOPS, NO_LIMIT, policy
 from ..compilation.compiler import Compiler
 from ..compilation.sequence import alive_after
 from ..lanes.parts import Alive
 from ..operations.sequences import Listed, Window
 from ..regions.flow import assigned, breaks, returns
 from ..values.kinds import FRAME_HEAD, Variable
+from .notes import EARLY, Note
 
 if TYPE_CHECKING:
     from .iterations import Items, Ran
@@ -61,6 +62,7 @@ class TieredLoop:
         # The iterations that the interpreter has run, their work, and the number of its runs.
         self._count = self._work = self._times = 0
         self._cost = 0  # the work that pays for compiling the loop, if that is known
+        self._note = Note(node.span)
 
     def run(self, frame: list[Any], items: Any, through: Through) -> Any:
         """Runs the loop over `items`, and returns its completion. `through(frame, items)` is the
@@ -80,12 +82,14 @@ class TieredLoop:
                 continue
             if ran is not None:
                 self._cost = 0
+                self._note.leave()
                 completion, rest = ran.completion, rest[ran.iterations :]
                 frame[0].passed += ran.iterations * self._statements
                 frame[0].work += self._entry
                 frame[0].trace.turn_over()
             if ran is None or (ran.stopped and ran.iterations < self._least):
                 self._count = self._work = 0  # so that it isn't tried again soon
+                self._note.ignore()
                 return through(frame, rest)
             if ran.stopped:
                 completion, rest = through(frame, rest[:1]), rest[1:]
@@ -130,15 +134,27 @@ class TieredLoop:
         """Whether the interpreter has run enough iterations, or done enough work, to pay for a
         kernel, and enough iterations in each run of the loop to pay for entering it. Where the
         loop may run only once, what is left of it has to pay as well."""
-        is_long = self._count >= self._long or self._work >= self._hot
+        is_long = self._is_long() or self._was_hot
         if is_long and self._is_counted and self._times < 2:
             is_long = len(rest) >= self._long or self._ahead(rest) >= self._hot
         pays = self._worth(rest) >= self._cost
         return is_long and pays and self._count >= self._least * self._times
 
+    @property
+    def _was_hot(self) -> bool:
+        """Whether the loop was hot in an earlier process, and is about to be so again."""
+        return self._is_long(EARLY) and self._note.is_there
+
+    def _is_long(self, part: int = 1) -> bool:
+        """Whether the interpreter has done a `part` of what makes the loop hot, such as an
+        eighth."""
+        return part * self._count >= self._long or part * self._work >= self._hot
+
     def _worth(self, rest: Items) -> float:
         """The work that the interpreter has done, and the expected work of the rest if all of it
-        will run."""
+        will run. Any amount if the loop was hot before."""
+        if self._was_hot:
+            return NO_LIMIT
         return self._work + (self._ahead(rest) if self._is_counted else 0.0)
 
     def _ahead(self, rest: Items) -> float:
