@@ -159,6 +159,8 @@ class Builtins(Creation):
         [held] = operands
         if isinstance(held, Stored):
             return Stored(held.value)
+        if isinstance(held, Ints) and (numbers := held.range.numbers(self.builder)):
+            return self.counted(numbers, span)
         return self.some_array(held, span)
 
     def zip(self, operands: Sequence[Any], options: Options, span: Span) -> Any:

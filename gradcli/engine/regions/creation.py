@@ -91,7 +91,10 @@ class Creation(Moving):
         known = [self.known_int(value, span) for value in given if value is not None]
         if "stop" not in options and "step" in options:
             raise NotCompiled("this call of `arange` is not compiled", span)
-        numbers = range(*known) if known[2:] != [0] else range(0)
+        return self.counted(range(*known) if known[2:] != [0] else range(0), span)
+
+    def counted(self, numbers: range, span: Span) -> Array | Pending:
+        """Known ints as an array."""
         if not numbers:
             raise NotCompiled("an array of no elements is not compiled", span)
         shape = (len(numbers),)
