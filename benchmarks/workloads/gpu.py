@@ -168,10 +168,10 @@ def _on_cpu(tensor: Any) -> Any:
 
 def _lacks() -> str:
     from gradcli.diagnostics import GradcliError
-    from gradcli.engine.backends.selection import several
+    from gradcli.engine.backends.selection import devices_of
 
     try:
-        several("cuda")
+        devices_of("cuda")
     except GradcliError as error:
         return error.diagnostics[0].message
     return ""

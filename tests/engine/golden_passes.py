@@ -23,6 +23,7 @@ from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.jvp import jvp
 from gradcli.engine.passes.keeping import keep
 from gradcli.engine.passes.ownership import owned
+from gradcli.engine.passes.reading_through import read_through
 from gradcli.engine.passes.recording import record
 from gradcli.engine.passes.shared_values import apart
 from gradcli.engine.passes.vjp import vjp
@@ -60,6 +61,7 @@ def _apart(region: Region) -> list[Region]:
 PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "fold": lambda region: [fold(region, last=True)],
     "hoist": lambda region: [hoist(region)],
+    "read_through": lambda region: [read_through(region)],
     "without_dead_code": lambda region: [without_dead_code(region)],
     "expand": lambda region: [expand(*_by_all(vjp, region))],  # rules have no text that is read
     "jvp": partial(_by_all, jvp),

@@ -28,6 +28,7 @@ from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.keeping import keep
 from ..passes.ownership import owned
+from ..passes.reading_through import read_through
 from ..passes.recording import record
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
@@ -270,7 +271,7 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 def simplified(region: Region) -> Region:
     """The region with less to compute, also in its derivatives."""
-    return without_dead_code(fold(hoist(region)))
+    return without_dead_code(fold(hoist(read_through(region))))
 
 
 def compiled_form(*regions: Region) -> list[Region]:
