@@ -1,5 +1,6 @@
 """Expansion of derivative rules. While a region may still be differentiated, each rule is one
-operation; this pass writes the operations out that it is made of."""
+operation; this pass writes the operations out that it is made of. So it does with functions of
+small matrices, whose derivatives are rules, too."""
 
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ from ..ir.instructions import (
     Instruction,
     Operation,
     Region,
+    Structural,
     Value,
     blocks_of,
 )
 from ..ir.types import Scalar
 from .copying import rebuilt
 from .rules import NoRule
+from .small_matrices import written_out
 
 
 def expand(region: Region) -> Region:
@@ -32,6 +35,8 @@ def _expanded(block: Block) -> Block:
     for made in block.instructions:
         if isinstance(made, Operation):
             instructions += _parts(made) if made.op.composed else [made]
+        elif isinstance(made, Structural):
+            instructions += written_out(made) or [made]
         else:
             inner = [_expanded(each) for each in blocks_of(made)]
             instructions.append(rebuilt(made, made.operands, made.results, inner))
