@@ -66,6 +66,12 @@ BODIES = {
     "classical steps": "fn slope(y) = -y + sin(q * y)\ny = long * 0.1\nfor j in range(5) {\na = slope(y); b = slope(y + 0.05 * a)\ny = y + 0.1 * b\n}\nreturn sum(y * y)",
     "a running sum": "return sum(cumsum(long * s) * q)",
     "a logarithm of sums": "return logsumexp(long * s + q)",
+    "loops of as many iterations for all": "a = q * s\nfor j in range(6) { for i in range(6 - j) { a[i] = 0.5 * (a[i + 1] + a[i]) + abs(s) ** i } }\nreturn a[0]",
+    "such loops where some rows are": "a = q * s\nfor j in range(5) { if s > 0.2 * j { for i in range(j + 1) { a[i + j] = a[i] * sin(s + i) } } }\nreturn sum(a)",
+    "such loops in one that rows leave": "a = q * s; t = abs(s) + 0.1\nwhile t < 3.0 { for j in range(3) { for i in range(j + 1) { a[i + 1] = a[i] * 0.5 + t } }; t = t + 0.3 + a[2] ** 2 }\nreturn t",
+    "no iteration": "a = q * s\nfor j in range(3) { for i in range(j - 5) { a[i] = a[i + 200] } }\nreturn sum(a)",
+    "places that no row reads": "a = q * s\nfor j in range(3) { if k > 1000 { for i in range(j + 1) { a[i] = a[i + 200] } } }\nreturn sum(a)",
+    "a table": "t = 0.0\nfor j in range(4) { for i in range(j * 10) { t = t + q[2 * i + j] * sin(s * i) } }\nreturn t",
     "where": "return sum(where(long > s, long * q, q))",
 }
 ALONE = {"two that change places"}  # what rows compute one by one
@@ -100,6 +106,29 @@ def test_values_and_gradients(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     found = run(text, heat=FIRST_USE)
     assert_same(found, run(text, tier=INTERPRETED))
     assert any(asked) == (name not in ALONE)
+
+
+WRONG = ["for i in range(j + 1) { a[i] = a[i + 98] }", "a[j] = 4611686018427387904 * (j + 1) * s"]
+
+
+@pytest.mark.parametrize("least", ["s", "9.0"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_for_all_that_get_there(wrong: str, least: str) -> None:
+    """Where some rows get there, the interpreter tells; where none does, all is well."""
+    body = f"a = q * s\nfor j in range(3) {{ if {least} < 0.4 {{ {wrong} }} }}\nreturn sum(a)"
+
+    def answer(**how: Any) -> Any:
+        try:
+            return run(mapped(body), **how)
+        except GradcliError as error:
+            return str(error)
+
+    found, wanted = answer(heat=FIRST_USE), answer(tier=INTERPRETED)
+    assert isinstance(found, str) == (least == "s")
+    if least == "s":
+        assert found == wanted
+    else:
+        assert_same(found, wanted)
 
 
 @pytest.mark.parametrize("name", BODIES)

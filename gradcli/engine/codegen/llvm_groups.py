@@ -1,7 +1,8 @@
 """Regions with loops on groups of rows, as LLVM text: the rows of a group run together.
 
 Straight code is a loop over the rows of the group, which LLVM computes for several rows at once.
-Values that are needed later have a place for each row. A loop of the region runs as long as any row
+Values that are needed later have a place for each row. What is the same for all rows, as the number
+of an iteration often is, is computed once. A loop of the region runs as long as any row
 of the group stays in it. A mask says which rows do; the results of the others are thrown away.
 
 A stack has entries of the whole group. So a row that leaves a loop before others takes part in the
@@ -20,16 +21,21 @@ from typing import Any
 from llvmlite import ir
 
 from ..ir.instructions import (
+    Affine,
     Block,
     Branch,
+    Cast,
+    Check,
     Constant,
     Copy,
     Each,
+    Element,
     For,
     Free,
     Instruction,
     NewArray,
     NewStack,
+    Operation,
     Pop,
     Push,
     Put,
@@ -42,11 +48,15 @@ from ..ir.instructions import (
 )
 from ..ir.types import ArrayType, StackType
 from ..passes.copying import used
+from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, count_up
 from .llvm_group_arrays import Finish, GroupArrays
 from .llvm_masks import RowEmitter
 from .llvm_work import work_of_group
 from .row_groups import carries, has_either_side
+
+# Instructions that are computed once if their operands are the same for all rows.
+_SAME = (Operation, Cast, Affine, Check, Element)
 
 
 class Groups(GroupArrays):
@@ -114,10 +124,15 @@ class Groups(GroupArrays):
     ) -> None:
         """Emits a block for the rows of a mask, and then `finish` for the values `reads`."""
         waiting: list[Instruction] = []
+        verified = set(self.verified)
         for made in block.instructions:
-            if isinstance(made, Constant):
+            if isinstance(made, Element | Put) and made.place in self.shared:
+                self.verify(made)
+            if isinstance(made, Constant | Room | Free):
                 continue
-            if isinstance(made, NewStack):
+            if self._is_same_for_all(made):
+                self._for_all.instruction(made)
+            elif isinstance(made, NewStack):
                 self.straight(waiting, mask)
                 waiting = []
                 self.stacks[made.result] = self.guards.new_stack()
@@ -133,13 +148,23 @@ class Groups(GroupArrays):
                 waiting.append(made)
             elif isinstance(made, Put) or is_straight(Block((), [made])):
                 waiting.append(made)
-            elif isinstance(made, Room | Free):
-                continue
             else:
                 self.straight(waiting, mask)
                 waiting = []
                 self.control(made, mask)
         self.straight(waiting, mask, [v for v in reads if v not in self.stacks], finish)
+        self.verified = verified
+
+    @cached_property
+    def _for_all(self) -> Emitter:
+        """Emits instructions once for all rows. Where one would step back, all rows do."""
+        emitter = Emitter(self.frame, self.guards, {}, self.called)
+        emitter.values = self.shared
+        return emitter
+
+    def _is_same_for_all(self, made: Instruction) -> bool:
+        """Whether an instruction computes the same for all rows."""
+        return isinstance(made, _SAME) and all(value in self.shared for value in made.operands)
 
     def control(self, made: Instruction, mask: Any) -> None:
         if isinstance(made, NewArray | Copy | Each):
@@ -271,7 +296,7 @@ class Groups(GroupArrays):
         """A loop with as many iterations as the row with the most. If it pops, rows take part in
         the last iterations, otherwise in the first."""
         self.begin(made, mask)
-        if made.count in self.constants:
+        if made.count in self.shared:
             self.same_for_all(made, mask)
             return
         make, at_end = self.builder, carries(made.body, Pop)
@@ -303,14 +328,27 @@ class Groups(GroupArrays):
             self.push_taken(made, taken)
 
     def same_for_all(self, made: For, mask: Any) -> None:
-        """A loop in which all rows take part in each iteration."""
+        """A loop in which all rows take part in each iteration. Their number is on the stack unless
+        it is known."""
+        count, is_known = self.shared[made.count], made.count in self.constants
 
         def iteration(k: Any) -> None:
             self.guards.count(_work(made.body))
             self.shared[made.body.parameters[0]] = k
             self.iterate(made, mask)
 
-        count_up(self.builder, self.shared[made.count], 1, iteration)
+        def put(emitter: RowEmitter, row: Any) -> None:
+            own = self.builder.select(emitter.active, count, ir.Constant(INT, 0))
+            self.store(own, taken, row)
+
+        taken = self.new_place(INT)
+        if not is_known and carries(made.body, Pop):
+            self.pop_taken(made, taken)
+            count = self.largest(taken)
+        count_up(self.builder, count, 1, iteration)
+        if not is_known and carries(made.body, Push):
+            self.straight((), mask, (), put)
+            self.push_taken(made, taken)
 
     def takes(self, count: Value, taken: Any) -> Finish:
         """Stores the number of a row's iterations at a place: 0 if the row takes no part, or has

@@ -82,7 +82,7 @@ class RowEmitter(Emitter):
         if known is not None:
             return self.places.columns[array](known)
         at_place = self.values[place]
-        if place not in self.places.in_range:
+        if not self.places.has(array, place):
             at_place = self.frame.safe(at_place)
         return self.places.columns[array](at_place)
 
@@ -92,7 +92,7 @@ class RowEmitter(Emitter):
         if made.array in self.places.columns:
             place = self.element_place(made.array, made.place)
             self.values[made.result] = self.places.load(place, self.row)
-        elif made.place in self.places.in_range:
+        elif self.places.has(made.array, made.place):
             array, place = self.read(made.operands)
             self.values[made.result] = self.arrays.element(array, place)
         else:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..ir.instructions import Pop, Push, Value
+from ..ir.instructions import Element, Pop, Push, Put, Value
 from .llvm_frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_up, passed
 from .llvm_guards import Guards, Stack
 from .llvm_types import apart, in_memory, llvm_type, load, store
@@ -46,6 +46,7 @@ class Places:
     constants  those of them that are known
     columns    functions that return the addresses of elements of arrays
     in_range   places in arrays that are the same for all rows, and are always valid
+    verified   others that are the same for all rows, with the size of an array that has them
     stacks     each entry has the numbers of all rows
     bad        a variable: whether the current row has stepped back
     """
@@ -60,6 +61,7 @@ class Places:
         self.constants: dict[Value, Any] = {}
         self.columns: dict[Value, Callable[[Any], Any]] = {}
         self.in_range: set[Value] = set()
+        self.verified: set[tuple[Value, int]] = set()
         self.stacks: dict[Value, Stack] = {}
         self.bad = frame.variable(ir.Constant(BIT, 0))
         self._entries: dict[int, Entry] = {}  # by the identity of a push or a pop
@@ -112,6 +114,20 @@ class Places:
     def has_stepped_back(self, row: Any) -> Any:
         """Whether a row has stepped back before the current code."""
         return self.load(self.status, row)
+
+    def verify(self, made: Element | Put) -> None:
+        """Leaves the kernel if an array lacks a place that is the same for all rows: all of them
+        have stepped back then."""
+        known = made.place, made.array.array_type.size
+        if made.place not in self.in_range and known not in self.verified:
+            at_place = self.shared[made.place]
+            has = self.builder.icmp_unsigned("<", at_place, ir.Constant(INT, known[1]))
+            self.frame.leave_if(self.builder.not_(has), self.frame.step_back)
+            self.verified.add(known)
+
+    def has(self, array: Value, place: Value) -> bool:
+        """Whether it is known that an array has a place."""
+        return place in self.in_range or (place, array.array_type.size) in self.verified
 
     def _of_row(self, place: Any, row: Any) -> Any:
         return self.builder.gep(place, [row], inbounds=True)
