@@ -180,18 +180,16 @@ class _Jacobian:
             back = is_gradient or mode == "reverse"
             back = back or (mode == "auto" and self.height <= self.width)
             sweeps = self.height if back else self.width
-            colour, entries, seeds = CPU.xp.arange(sweeps), None, None
+            colour, entries = CPU.xp.arange(sweeps), None
         else:
             back = found.back and mode != "forward"
-            _, sweeps, colour, entries, seeds = found
+            _, sweeps, colour, entries = found
         if sparse and entries is None:
             span = None if self.site is None else self.site.span
             text = f"a Jacobian of {self.height * self.width} entries"
             self.run.verify_allocation(32 * self.height * self.width, text, span)
         sources, shapes = tuple(self.sources), tuple(self.shapes.values())
-        return Plan(
-            sources, self.shape, shapes, back, sweeps, colour, entries, seeds, sparse, paths
-        )
+        return Plan(sources, self.shape, shapes, back, sweeps, colour, entries, sparse, paths)
 
     @property
     def _pushes(self) -> bool:
@@ -209,7 +207,7 @@ class _Jacobian:
         if plan.back and not (self.shape or sparse):
             found = self.sweeps.gradient()
         else:
-            found = self.sweeps.all(plan.back, plan.colour, plan.sweeps, plan.seeds)
+            found = self.sweeps.all(plan.back, plan.colour, plan.sweeps)
             found = self._blocks(plan, found)
         return dict(zip(self.sources, found, strict=True))
 

@@ -20,7 +20,6 @@ class Plan(NamedTuple):
     sweeps   the number of sweeps
     colour   the sweep that carries each element of the value, or of all sources
     entries  the entries by each source; None if each element may depend on all
-    seeds    the seeds of the sweeps, once they were used; None where they aren't kept
     sparse   whether the answer lists the entries
     paths    whether another path of the program may have another plan for the same connections
     cost     about how long the sweeps take, in microseconds, where it was asked
@@ -33,7 +32,6 @@ class Plan(NamedTuple):
     sweeps: int
     colour: Any
     entries: list[Entries] | None
-    seeds: dict[Any, Any] | None
     sparse: bool
     paths: bool
     cost: float = 0.0
