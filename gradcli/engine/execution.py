@@ -80,7 +80,7 @@ class Execution:
         compiled, run = self.compiled, self.run
         self.frame = compiled.frame(run)
         run.compiled = compiled
-        run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
+        run.asks, run.rules = compiled.asks, compiled.rules
         # In forward mode, what a sweep computes has tangents.
         run.once = compiled.once and run.direction is None
         run.rows_as_one = compiled.by_variables

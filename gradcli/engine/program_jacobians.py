@@ -11,8 +11,8 @@ from .backends.backend import CPU
 from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, constants_in
 from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
-from .jacobian.structures import SEEDS
 from .lowering.region_calls import RegionCall, simplified
+from .operations.rules import array_language
 from .passes.calls import Regions
 from .passes.gradients import with_gradients
 from .passes.jvp import jvp
@@ -25,6 +25,7 @@ from .regions.programs import Lowered
 MOST = 16  # kernels of a program
 # Microseconds for an instruction of a kernel, for a call of one, and for a run of the interpreter.
 INSTRUCTION, CALL, RUN = 0.0003, 5.0, 200.0
+SEEDS = 2**16  # numbers in the cached seeds of a plan, at most
 AT_ONCE = 4  # points of an `each` that LLVM computes at once
 Blocks = dict[int, Any]  # by the numbers of sources
 
@@ -203,8 +204,9 @@ class PlannedCall:
             return None
         shapes = plan.shapes if plan.back else (plan.shape,)
         pairs = zip(rows, shapes, strict=True)
-        blocks = plan.blocks(CPU, [row.reshape(plan.sweeps, *shape) for row, shape in pairs])
-        return dict(zip(plan.sources, blocks, strict=True))
+        results = [row.reshape(plan.sweeps, *shape) for row, shape in pairs]
+        blocks = plan.blocks(CPU, array_language(CPU, self._dtype), results)
+        return dict(zip(plan.sources, map(CPU.settle, blocks), strict=True))
 
     def _seed(self, k: int) -> list[Any]:
         """The numbers and arrays that a sweep begins with."""

@@ -332,7 +332,8 @@ class _Why:
                     number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record
                 )
             at = edge.record
-        ahead = self._way_to(target).onward.get(at, -1)
+        linked = self._way_to(target).linked
+        ahead = min((n for n in linked if n >= 0 and at in self.ancestry.inputs(n)), default=-1)
         if walked.masks is not None and ahead >= 0 and ahead not in walked.masks:
             edge, record = Edge(ahead, 1.0, 0.0), self.ancestry.record(ahead)
             return Verdict(number, "zero", zero_reason(self.run, record, at, edge), ahead)

@@ -283,6 +283,14 @@ def test_an_element_among_others_is_followed_to_where_it_is_lost(
         ("var x = [1.0, 2.0]\ny = x**2", "y[1]", "x[1]", 4.0, ""),
         ("var x = [1.0, 2.0]\ny = x * [0.0, 1.0]", "y[0]", "x[0]", 0.0, "zero_factor"),
         ("var x = [1.0, 2.0]\ny = max(x) * 2", "y", "x[0]", 0.0, "not_chosen"),
+        # its first use is the condition, through which no gradient goes
+        (
+            "var x = [0.3, 1.2]\na = x * 1\ny = sum(where(a > 1, a, 0))",
+            "y",
+            "x[0]",
+            0.0,
+            "not_chosen",
+        ),
         (
             "var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]",
             "y[0]",

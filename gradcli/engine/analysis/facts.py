@@ -22,7 +22,7 @@ from .derivative_flow import (
 )
 from .discarded import discarded
 from .nodes import Nodes
-from .requests import named_outputs, requested_outputs
+from .requests import is_request, named_outputs, requested_outputs
 
 
 class Facts:
@@ -49,6 +49,11 @@ class Facts:
     def asks_by_variables(self) -> bool:
         """Whether the program asks for no derivatives of values but by variables."""
         return asks_by_variables(self._nodes)
+
+    @cached_property
+    def asks_by_builtins(self) -> bool:
+        """Whether the program calls a builtin that asks for a derivative."""
+        return any(is_request(item.op) for item in self._nodes.all(program.Apply))
 
     @cached_property
     def has_elements(self) -> bool:

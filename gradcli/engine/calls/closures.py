@@ -9,7 +9,6 @@ from typing import Any
 from ...lang import program
 from ...ops import BUILTINS, registry
 from ...ops.elsewhere import suggestion
-from ..analysis.requests import is_request
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import deciding
 from ..operations.access import VIEWS, dict_view, member
@@ -88,7 +87,6 @@ def _default(value: Any) -> Closure:
 def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
     """The closure of a call of an engine builtin, whose operands come as they are, variables
     unread."""
-    c.derives = c.derives or is_request(node.op)
     if node.op.transforms and all(_is_constant(value) for _, value in node.options):
         return _compile_transform(c, node)
     implementation = builtins.implementation(node.op)

@@ -41,7 +41,7 @@ class Compiled:
     ) -> None:
         self.settings, self.program, self.facts, self.block = settings, node, facts, block
         self.asks, self.rules, self.keeps_all = asks, rules, keeps_all
-        self.derives = self.once = self.by_variables = self.asks_for_structure = False
+        self.once = self.by_variables = self.asks_for_structure = False
         self.operations = 0
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
@@ -72,7 +72,7 @@ def compile_program(
     with collector_paused(stays=True), running():
         block = compile_block(c, node.body)
     compiled = Compiled(settings, node, facts or Facts(node), block, c.asks, c.rules, keeps_all)
-    compiled.derives, compiled.operations = c.derives, c.operations
+    compiled.operations = c.operations
     return compiled
 
 

@@ -50,7 +50,6 @@ class Compiler:
     in_function  whether what is compiled is inside a function
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that
                keeps everything does
-    derives    whether a derivative of a function is asked for
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
     operations how many operations were compiled so far: those of a body are its size
@@ -75,7 +74,6 @@ class Compiler:
         self.in_module = False
         self.declared: set[int] = set()
         self.in_function, self.asks, self.rules = False, keeps_all, False
-        self.derives = False
         self.parameters: set[int] = set()
         self.operations = 0
         self.liveness: Any = None

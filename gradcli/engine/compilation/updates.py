@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...lang import program
-from ...lang.program.walks import own_nodes
 from ...ops import OPS
 from ..backends.backend import dtype_name, shape_of
 from ..operations.access import read_index
@@ -37,11 +36,6 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
         compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
     )
     op_site = Site(node.op, node.span) if node.op is not None else None
-    n_operations = _operations(node) if c.keeps_all else None
-    unseen = value  # `value` itself where nothing of it is recorded
-    if n_operations is not None:
-        with c.within(keeps_all=False):
-            unseen = c.value(node.value)
 
     def update(frame: list[Any]) -> None:
         run = frame[0]
@@ -65,44 +59,16 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
                 node.span,
                 help=_meant(node.variable),
             )
-        trace = run.trace
-        passes_over = (
-            n_operations is not None and isinstance(trace, KeepingTrace) and not trace.keeps_states
-        )
-        if passes_over:
-            assert isinstance(trace, KeepingTrace)
-            segment, trace.segment = trace.segment, None
-            try:
-                new = unseen(frame)
-            finally:
-                trace.segment = segment
-            trace.pass_over(n_operations or 0, new)
-        else:
-            new = value(frame)
+        new = value(frame)
         if op_site is not None:
             old = variable.box if index is None else _element(run, node, variable, index)
             # a state has no history, so what leads to it needs none
-            if passes_over or not trace.keeps_all:
+            if not run.trace.keeps_all:
                 old, new = primal(old), primal(new)
             new = apply(run, op_site, (old, new))
         _set_state(run, variable, new, index, node)
 
     return update
-
-
-def _operations(node: program.Update) -> int | None:
-    """The number of operations in a new state; None where there is more than these, on numbers and
-    names: a call, or what asks for a gradient, has to be seen."""
-    nodes = list(own_nodes([node.value]))
-    operations = [n for n in nodes if isinstance(n, program.Apply)]
-    if not all(n.op.elementwise for n in operations) or not all(
-        isinstance(n, _PLAIN) for n in nodes
-    ):
-        return None
-    return len(operations) + (node.op is not None)
-
-
-_PLAIN = (program.Apply, program.Constant, program.Read)
 
 
 def _meant(node: program.Expression) -> str:

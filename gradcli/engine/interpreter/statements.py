@@ -191,7 +191,6 @@ def _import(c: Compiler, node: program.Import) -> Statement:
             c.places,
         )
     compiled = c.imports[key]
-    c.derives = c.derives or compiled.derives
     c.asks, c.rules = c.asks or compiled.asks, c.rules or compiled.rules
 
     def load(frame: list[Any]) -> None:

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ops import OPS
-from ...ops.op import Op
 from ..ad.connections import connected_sources, separate_by_origin
 from ..ad.reverse import between
 from ..ad.targets import number_of, zeros_like
 from ..backends.backend import CPU, count, dtype_name, is_complex, is_inexact, shape_of
 from ..backends.tiers import FEW_SWEEPS
-from ..operations.apply import apply
+from ..operations.rules import Language, Value, array_language
 from ..trace.pullbacks import Linearized
 from ..trace.records import groups_of, path
 from ..trace.run import Run
@@ -26,13 +24,9 @@ from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import differentiable, read
 from ..values.sparse import Sparse
-from .plans import Plan, every_place, sparse_of
+from .plans import Plan
 from .seeds import Sweeps
-from .structures import Entries, structure
-
-GETITEM, MOVEAXIS, RESHAPE, TAKE, UNTAKE = (
-    OPS[name] for name in ("getitem", "moveaxis", "reshape", "take", "untake")
-)
+from .structures import structure
 
 
 def blocks(
@@ -186,18 +180,16 @@ class _Jacobian:
             back = is_gradient or mode == "reverse"
             back = back or (mode == "auto" and self.height <= self.width)
             sweeps = self.height if back else self.width
-            colour, entries, seeds = CPU.xp.arange(sweeps), None, None
+            colour, entries = CPU.xp.arange(sweeps), None
         else:
             back = found.back and mode != "forward"
-            _, sweeps, colour, entries, seeds = found
+            _, sweeps, colour, entries = found
         if sparse and entries is None:
             span = None if self.site is None else self.site.span
             text = f"a Jacobian of {self.height * self.width} entries"
             self.run.verify_allocation(32 * self.height * self.width, text, span)
         sources, shapes = tuple(self.sources), tuple(self.shapes.values())
-        return Plan(
-            sources, self.shape, shapes, back, sweeps, colour, entries, seeds, sparse, paths
-        )
+        return Plan(sources, self.shape, shapes, back, sweeps, colour, entries, sparse, paths)
 
     @property
     def _pushes(self) -> bool:
@@ -215,59 +207,25 @@ class _Jacobian:
         if plan.back and not (self.shape or sparse):
             found = self.sweeps.gradient()
         else:
-            found = self.sweeps.all(plan.back, plan.colour, plan.sweeps, plan.seeds)
-            found = (
-                plan.blocks(self.run.backend, found)
-                if self.site is None
-                else self._recorded(plan, found)
-            )
+            found = self.sweeps.all(plan.back, plan.colour, plan.sweeps)
+            found = self._blocks(plan, found)
         return dict(zip(self.sources, found, strict=True))
 
-    # ---- what is recorded, where a program asks --------------------------------------------------
+    def _blocks(self, plan: Plan, results: list[Any]) -> list[Any]:
+        """The blocks of a plan, from the results of its sweeps; recorded where a program asks."""
+        backend, run = self.run.backend, self.run
+        if self.site is None:
+            m = array_language(backend, run.settings.dtype)
+            return list(map(backend.settle, plan.blocks(backend, m, results)))
+        recorded = Language(run, self.site)
+        values = [None if part is None else Value(part, recorded) for part in results]
+        return list(map(_without_language, plan.blocks(backend, recorded, values)))
 
-    def _recorded(self, plan: Plan, results: list[Any]) -> list[Any]:
-        """The blocks of a plan, from the results of its sweeps."""
-        found, first = [], 0
-        for k, inner in enumerate(plan.shapes):
-            part, size = results[k if plan.back else 0], count(inner)
-            if part is not None and plan.entries is not None:
-                part = self._placed(part, plan.entries[k], inner, plan.sparse)
-            elif part is not None:
-                part = part if plan.back else self._columns(part, first, first + size)
-                part = self._reshaped(part, plan.shape + inner)
-                part = self._listed(part, inner) if plan.sparse else part
-            found.append(part)
-            first += size
-        return found
 
-    def _placed(self, part: Any, entries: Entries, inner: tuple[int, ...], sparse: bool) -> Any:
-        """Returns the block of a source of shape `inner`, read from the results of the sweeps."""
-        xp, size = self.run.backend.xp, self.height * count(inner)
-        places, positions = xp.asarray(entries.places), xp.asarray(entries.positions)
-        values = self._applied(TAKE, (part, places), {"axis": None})
-        if sparse:
-            shape = self.height, count(inner)
-            return sparse_of(self.run.backend, entries, values, shape)
-        block = self._applied(UNTAKE, (values, positions), {"axis": 0, "shape": (size,)})
-        return self._reshaped(block, self.shape + inner)
-
-    def _columns(self, columns: Any, first: int, last: int) -> Any:
-        """Returns the columns from `first` up to `last`, along a last axis."""
-        part = self._applied(GETITEM, (columns,), {"index": (slice(first, last),)})
-        return self._applied(MOVEAXIS, (part,), {"source": 0, "destination": -1})
-
-    def _reshaped(self, value: Any, shape: tuple[int, ...]) -> Any:
-        return self._applied(RESHAPE, (value,), {"shape": list(shape)})
-
-    def _listed(self, block: Any, inner: tuple[int, ...]) -> Sparse:
-        """Returns a block of a source of shape `inner` as a list of all its entries."""
-        height, width = self.height, count(inner)
-        rows, columns = every_place(self.run.backend, height, width)
-        return Sparse(rows, columns, self._reshaped(block, (height * width,)), (height, width))
-
-    def _applied(self, op: Op, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        assert self.site is not None
-        return apply(self.run, self.site.in_derivative(op), operands, options)
+def _without_language(block: Any) -> Any:
+    if type(block) is Sparse:
+        return block._replace(values=block.values.v)
+    return None if block is None else block.v
 
 
 def zero_block(run: Run, value: Any, source: Any, sparse: bool = False) -> Any:

@@ -27,7 +27,6 @@ from ..trace.tape import Site, Traced
 from ..values.boxes import level_of, primal
 from ..values.kinds import read
 from ..values.lanes import Group, Lanes, spread
-from .structures import SEEDS
 
 CONCATENATE, FOLD, STACK = OPS["concatenate"], OPS["fold_rows"], OPS["stack"]
 # Elements of the largest value, in all lanes of a sweep: more don't fit into the cache.
@@ -73,14 +72,12 @@ class Sweeps:
         """Returns the gradients of the target, a number, by each source; None where unconnected."""
         return self._back([ones_like(self.run, self.target)])
 
-    def all(
-        self, back: bool, colour: Any, sweeps: int, kept: dict[Any, Any] | None = None
-    ) -> list[Any]:
+    def all(self, back: bool, colour: Any, sweeps: int) -> list[Any]:
         """Returns the results of all sweeps, stacked along a first axis.
 
         Backward there is one by each source, None where unconnected; forward, one for the target.
         The seed of sweep k is 1 where the colour is k, at elements of the target or of the sources,
-        and 0 elsewhere. `kept` caches the seeds for the next call with the same colours.
+        and 0 elsewhere.
         """
         run, xp, sources = self.run, self.run.backend.xp, list(self.sources.values())
         begins, ends = ([self.target], sources) if back else (sources, [self.target])
@@ -94,7 +91,7 @@ class Sweeps:
                 if several == 1:
                     found.append(ask(_parts(run, xp.asarray(colour) == k, begins)))
                 else:
-                    found.append(self.on_lanes(ask, self._seeds(colour, k, n, begins, kept), n))
+                    found.append(self.on_lanes(ask, self._seeds(colour, k, n, begins), n))
         if len(found) == 1 and several > 1:
             return found[0]
         parts = zip(zip(*found, strict=True), ends, strict=True)
@@ -145,19 +142,13 @@ class Sweeps:
         alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
         return several if LANES * n * math.ceil(sweeps / several) < alone else 1
 
-    def _seeds(
-        self, colour: Any, first: int, n: int, begins: list[Any], kept: dict[Any, Any] | None
-    ) -> list[Any]:
+    def _seeds(self, colour: Any, first: int, n: int, begins: list[Any]) -> list[Any]:
         """Returns the seeds of `n` sweeps from `first` on, for each value that they begin with,
         along its last axis.
         """
-        likes = [primal(read(v)) for v in begins]
-        xp = self.run.backend.xp
-        key = self.run.backend, first, n, *map(dtype_name, likes)
-        if kept is not None and (known := kept.get(key)) is not None:
-            return known  # type: ignore[no-any-return]
-        seeds, found, start = xp.asarray(colour) == xp.arange(first, first + n)[:, None], [], 0
-        for like in likes:
+        xp, found, start = self.run.backend.xp, [], 0
+        seeds = xp.asarray(colour) == xp.arange(first, first + n)[:, None]
+        for like in [primal(read(v)) for v in begins]:
             size = count(shape_of(like))
             part = (
                 seeds[:, start : start + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
@@ -165,9 +156,6 @@ class Sweeps:
             # A view: in memory each lane stays contiguous.
             found.append(part.transpose(*range(1, part.ndim), 0))
             start += size
-        if kept is not None and sum([part.size for part in found]) <= SEEDS:
-            kept.clear()
-            kept[key] = found
         return found
 
     def on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:

@@ -20,7 +20,6 @@ from .probes import on_host
 from .row_patterns import group_of, identity
 from .sparsity import Propagation
 
-SEEDS = 2**16  # numbers in the cached seeds of one structure, at most
 KEPT = 2**24  # numbers in all cached structures and their keys, at most
 
 
@@ -45,19 +44,16 @@ class Structure(NamedTuple):
     sweeps   the number of sweeps
     colour   the sweep that carries each element of the target, or of all sources
     entries  the entries by each source
-    seeds    the seeds of the sweeps, once they were used (`seeds.py`)
     """
 
     back: bool
     sweeps: int
     colour: Any
     entries: list[Entries]
-    seeds: dict[Any, Any]
 
     @property
     def size(self) -> int:
-        seeds = min(self.sweeps * len(self.colour), SEEDS)
-        return len(self.colour) + seeds + 4 * sum(len(entries.rows) for entries in self.entries)
+        return len(self.colour) + 4 * sum(len(entries.rows) for entries in self.entries)
 
 
 _kept: OrderedDict[Any, tuple[Structure | None, int]] = OrderedDict()  # least recently used first
@@ -164,7 +160,7 @@ def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> St
         )
         entries.append(Entries(rows[mine], own, places, rows[mine] * size + own))
         first += size
-    return Structure(back, int(colour.max(initial=-1)) + 1, colour, entries, {})
+    return Structure(back, int(colour.max(initial=-1)) + 1, colour, entries)
 
 
 # ---- the key of a structure ----------------------------------------------------------------------

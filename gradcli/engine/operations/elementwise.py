@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from ...diagnostics import GradcliError
 from ...ops.op import OpError
-from ..backends.backend import CPU, broadcast_shapes, count, shape_of
+from ..backends.backend import broadcast_shapes, count, shape_of
 from ..formulas.functions import array_function, scalar_function
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -42,14 +42,6 @@ def _elementwise(run: Run, site: Site, primals: list[Any], shown: list[Any] | No
         if op.integers == "bool":
             return scalar_function(op)(*(map(float, primals) if float in kinds else primals))
         return run.real(scalar_function(op)(*map(float, primals)))
-    if (
-        op.integers != "bool"
-        and run.backend is CPU
-        and (float_shape := _float_shape(primals)) is not None
-    ):
-        y = array_function(CPU, op)(*primals)
-        if type(y) is CPU.xp.ndarray and y.shape == float_shape and y.dtype.char == "d":
-            return y
     shapes = [p.shape for p in primals if getattr(p, "shape", ())]
     if shapes:
         shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
@@ -77,22 +69,6 @@ def _elementwise(run: Run, site: Site, primals: list[Any], shown: list[Any] | No
     # by a formula that chose by a number, and read no array on that side
     lost = shapes and getattr(y, "shape", ()) != shape
     return run.backend.xp.full(shape, y) if lost else y
-
-
-def _float_shape(primals: list[Any]) -> tuple[int, ...] | None:
-    """The common shape of operands that are float64 arrays of one shape, or floats: they need no
-    checks or conversion. None for other operands, and for arrays so large that memory must be
-    checked first."""
-    array, found = CPU.xp.ndarray, None
-    for p in primals:
-        if type(p) is array and p.dtype.char == "d":
-            if p.shape != found:
-                if found is not None or p.size >= LARGE or not p.shape:
-                    return None
-                found = p.shape
-        elif type(p) is not float:
-            return None
-    return found
 
 
 def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:

@@ -29,7 +29,6 @@ class ValueTrace(KeepingTrace):
     updated  the variables that have had more than one state
     work     the work of the run, in operations on numbers: 200 elements count as one operation
     elements the numbers that its operations gave
-    passed   the number of operations that weren't recorded, because only a state depends on them
     sweeps   the derivatives that the program requested, as targets and the numbers of the sources;
              a few for each place
     patience the number of requests until one is noted, after which the run is ended; infinite for
@@ -39,14 +38,12 @@ class ValueTrace(KeepingTrace):
     __slots__ = (
         "_noted_at",
         "elements",
-        "passed",
         "patience",
         "rows_one_by_one",
         "sweeps",
         "updated",
         "work",
     )
-    keeps_states = False
     sees_plain = False  # nobody asks this trace about values that aren't finite
 
     def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
@@ -54,7 +51,7 @@ class ValueTrace(KeepingTrace):
         self.rows_one_by_one = rows_one_by_one
         self.segments = []
         self.updated: set[int] = set()
-        self.work, self.elements, self.passed = 0.0, 0, 0
+        self.work, self.elements = 0.0, 0
         self.patience = math.inf
         self.room = 2**62
         self.sweeps: list[tuple[list[Traced], set[int]]] = []
@@ -102,12 +99,6 @@ class ValueTrace(KeepingTrace):
         if place is not None and self._noted_at[place] <= SWEEPS_A_PLACE:
             self.sweeps.append((targets, wanted))
             self.patience = max(self.patience, PATIENCE)
-
-    def pass_over(self, operations: int, value: Any) -> None:
-        size = getattr(value, "size", 1)
-        self.passed += operations
-        self.work += operations * (1.0 + size / 200)
-        self.elements += operations * size
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
         self.updated.add(number)

@@ -49,7 +49,6 @@ class KeepingTrace(Trace):
     )
     keeps_all = True
     sees_plain = True
-    keeps_states = True  # what the states of variables were made of, too
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,10 +98,6 @@ class KeepingTrace(Trace):
         """Notes that a history ends, because its value became the state of a variable."""
         if type(value) is tuple:
             self.states.setdefault(number, []).append((value, span, how))
-
-    def pass_over(self, operations: int, value: Any) -> None:
-        """Called, with their result, for operations that aren't recorded because they only made a
-        state."""
 
     def asked(self, targets: list[Traced], wanted: set[int]) -> None:
         """Called for every sweep, with its targets and sources. A subclass may note it."""

@@ -87,8 +87,6 @@ class Run:
     one_record whether a loop or a call on traced numbers may be one record: no derivative is asked
                by what is in between, nor what each element depends on
     rows_as_one whether a call of `vmap` may be one that tells what each element depends on
-    derives    whether the program asks for a derivative of a function, which may be read as a
-               formula
     compiled   the program that it executes (`execution.py`)
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs
                to be recorded
@@ -125,7 +123,6 @@ class Run:
         "compiled",
         "declared",
         "depth",
-        "derives",
         "diagnostics",
         "direction",
         "direction_level",
@@ -194,7 +191,7 @@ class Run:
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
-        self.asks = self.derives = self.once = self.rules = self.one_record = False
+        self.asks = self.once = self.rules = self.one_record = False
         self.rows_as_one = False
         self.compiled: Any = None  # what it executes
         self.paused = self.bodies = 0

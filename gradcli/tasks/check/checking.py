@@ -262,7 +262,8 @@ def derivatives_of(node: program.Program) -> list[tuple[str, str]]:
     """The derivatives that a check of a program is about, by output and variable. Raises
     GradcliError where it fails."""
     point = Point(Program(node, Options(mode="reverse")), {})
-    asked = [(RULES, "")] if point.run.trace.swept or point.run.derives else []
+    asks = point.run.trace.swept or point.run.compiled.facts.asks_by_builtins
+    asked = [(RULES, "")] if asks else []
     pairs = [(case.output, variable) for case in point.cases for variable in case.gradients]
     pairs += without_floats(point) + asked
     point.release()

@@ -11,7 +11,6 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends.backend import is_complex, is_inexact, shape_of
-from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, leaves, read
 from .directions import Direction
@@ -130,9 +129,7 @@ def _made(case: Case) -> Any:
     try:
         if len(case.history.steps) > MANY_STEPS:
             return f"the path is too long for a closed form: {len(case.history.steps)} operations"
-        trace = case.point.kept[0].trace
-        assert isinstance(trace, ValueTrace)
-        if (n_records := trace.number + trace.passed) > MANY_RECORDS:
+        if (n_records := case.point.kept[0].trace.number) > MANY_RECORDS:
             return f"the run is too long for closed forms: {n_records} operations"
         forms, answer = _forms(case.point)
         from ...engine.symbolic.calculus import total
