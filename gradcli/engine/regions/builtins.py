@@ -133,7 +133,7 @@ class Builtins(Creation):
     # ---- lists -----------------------------------------------------------------------------------
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
-        held = operands[0]
+        held = self.sequence(operands[0])
         if isinstance(held, Growing):
             return held.count
         return self.builder.constant(self.length_of(held, span))
@@ -162,12 +162,13 @@ class Builtins(Creation):
         return self.some_array(held, span)
 
     def zip(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        if any(isinstance(held, Stored | Ints | Zipped) for held in operands):
-            return Zipped(tuple(operands))
-        return tuple(zip(*[self.rows(held, span) for held in operands], strict=False))
+        parts = list(map(self.sequence, operands))
+        if any(isinstance(held, Stored | Ints | Zipped) for held in parts):
+            return Zipped(tuple(parts))
+        return tuple(zip(*[self.rows(held, span) for held in parts], strict=False))
 
     def enumerate(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        [held] = operands
+        held = self.sequence(operands[0])
         if isinstance(held, Stored | Zipped):
             zero, one, size = map(self.builder.constant, (0, 1, self.length_of(held, span)))
             return Zipped((Ints(Range(zero, one, size)), held))

@@ -150,7 +150,8 @@ class Lowering(Iterating):
 
     def entry_path(self, target: program.EntryTarget) -> list[Path]:
         return [
-            step if isinstance(step, str) else self.steps(step, target.span) for step in target.path
+            step if isinstance(step, str) else self.path_step(step, target.span)
+            for step in target.path
         ]
 
     def augment(self, node: program.Augment) -> None:
