@@ -11,8 +11,9 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
-from .dicts import Dicts, Key
+from .dicts import Key
 from .kinds import Array, Growing, Mixed, Record, Stored
+from .long_lists import LongLists, Path
 from .names import NotCompiled, Picks
 from .parts import Step, has_arrays
 from .ranges import Ints, Zipped
@@ -21,11 +22,9 @@ from .stored import Pending
 NEW_AXIS = None
 # An item in the brackets of an index: a step, `...` for the axes in between, or a new axis.
 Item = Step | EllipsisType | None
-# One step to the target of an assignment: a key, or an index in brackets.
-Path = Key | Sequence[Step]
 
 
-class Elements(Dicts):
+class Elements(LongLists):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:
@@ -203,11 +202,14 @@ class Elements(Dicts):
             return held
         return tuple([self.as_list(row, span) for row in self.rows(held, span)])
 
-    def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Value:
+    def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Any:
         [step] = steps if len(steps) == 1 else [None]
         if not isinstance(step, Value):
             raise NotCompiled("a part of a list that becomes longer is not compiled", span)
-        return self.builder.element(held.value, self.counted_from_0(step, held.count, span))
+        place = self.counted_from_0(step, held.count, span)
+        if len(held.value.array_type.shape) == 1:
+            return self.builder.element(held.value, place)
+        return self.as_list(self.stored_part(Stored(held.value), [place], span), span)
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
         """Several rows of an array, or parts of them."""
@@ -268,7 +270,8 @@ class Elements(Dicts):
 
     def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
         """A list, a dict or an array with another value at the end of a path."""
-        step, *rest = path
+        held = self.changed_in_memory(held, path, value)
+        step, *rest = self.together(held, path)
         if rest:
             value = self.replaced(self.entry(held, step, span), rest, value, span)
         if isinstance(step, Key):
@@ -282,7 +285,7 @@ class Elements(Dicts):
         if isinstance(held, Array | Stored) and held.variable:
             raise NotCompiled("this array is a variable, or may be", span)
         if isinstance(held, Stored) and held.listed:
-            raise NotCompiled("a change of a list of many numbers is not compiled", span)
+            return self.list_with(held, steps, value, span)
         if isinstance(held, Stored):
             return self.stored_with(held, steps, value, span)
         if isinstance(held, Array):
