@@ -63,7 +63,7 @@ def _wanted(expected: frozenset[str]) -> str:
 def _equals_in_condition(place: Place) -> Diagnostic | None:
     if place.token[0] != "=":
         return None
-    if re.match(r"\s*(\}\s*)?(if|elif|while)\b", place.line):
+    if re.search(r"(?:^|[{};])\s*(if|elif|while)\b[^{};]*$", place.line):
         return place.error("`=` assigns; a condition compares", "write `==`")
     if re.match(r"\s*expect\b", place.line):
         return place.error("`=` assigns; `expect` compares", "write `==`, or `~=` for floats")
@@ -133,6 +133,15 @@ def _tuple(place: Place) -> Diagnostic | None:
         )
     if place.token[0] == "," and not place.open and re.match(r"\s*(fn|output)\b", place.line):
         return place.error("only one expression stands here", "a list is written `[a, b]`")
+    return None
+
+
+def _comprehension(place: Place) -> Diagnostic | None:
+    if place.token[0] == "for" and place.open == "_DICT":
+        help = "fill one in a loop: `d = {}`, and `for … in … { d[key] = … }`"
+        return place.error("there are no comprehensions of dicts", help)
+    if place.token[0] == "for" and place.open == "(":
+        return place.error("a comprehension stands in brackets", "write `[… for … in …]`")
     return None
 
 
@@ -359,6 +368,7 @@ _RULES: tuple[Callable[[Place], Diagnostic | None], ...] = (
     _equals_in_condition,
     _chained_assignment,
     _tuple,
+    _comprehension,
     _import_without_as,
     _reserved_as_name,
     _else_alone,

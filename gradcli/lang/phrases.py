@@ -82,6 +82,13 @@ def _compared(match: re.Match[str]) -> str:
     return f"write `{match['x']} {sign} {'none' if other == 'None' else other}`"
 
 
+def _among(match: re.Match[str]) -> str:
+    x, xs, no = match["x"], match["xs"], "not " * match["at"].startswith("not")
+    if x.startswith('"'):
+        return f"write `{no}any([each == {x} for each in {xs}])`"
+    return f"write `{no}any({xs} == {x})`"
+
+
 def _qualified(match: re.Match[str]) -> str:
     return meant(match["f"], called=True) or f"write `{match['f']}`"
 
@@ -321,9 +328,9 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\.\.\.\s*$", "`...` means nothing here", _GOES_ON),
     (r"&\s*$", "`&` means nothing here", _GOES_ON),
     (
-        r"(?P<x>[\w.]+)\s+(?P<at>not in|in|∈)\s+(?P<xs>[\w.]+|\[[^\]]*\])",
+        r"(?P<x>\"[^\"]*\"|[\w.]+)\s+(?P<at>not\s+in|in|∈)\s+(?P<xs>[\w.]+|\[[^\]]*\])",
         "`in` stands only in `for`",
-        lambda m: f"write `any({m['xs']} == {m['x']})`",
+        _among,
     ),
     (
         r"\b(?P<x>[\w.]+)\s+is\s+(?P<no>not\s+)?(?P<y>\w+)",

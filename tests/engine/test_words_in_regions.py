@@ -29,6 +29,14 @@ LOOPS = {
     "in a dict": "d = {w: w, n: 0}; for i in range(20) { d = {w: next(d.w), n: d.n + 1}; if d.w == 'red' { s += x } }",
     "none of them": "for i in range(20) { if w == 'white' { s += 1.0 }; if w == 2 { s += 2.0 }; s += x; w = next(w) }",
     "until one of them": "for i in range(20) { if w == 'blue' { break }; s += x; w = next(w) }",
+    "a change at a key": "t = {red: 1, green: x, blue: 0.0}; for i in range(20) { t[w] += x * i; w = next(w) }; s += t.red * t.blue",
+    "changes below a key": "t = {red: [x, {n: 0}], blue: [1.0, {n: 1}]}; for i in range(20) { if w != 'green' { t[w][1].n += i; t[w][0] *= x }; w = next(w) }; s += t.red[0] * t.blue[1].n",
+    "changes at all keys": "t = [{a: x, b: 2.0}, {a: 1.0, b: x}]; for i in range(20) { for k in [0, 1] { for key in ['a', 'b'] { t[k][key] *= x } }; t[0]['a'] += 1.0 }; s += t[0].a * t[1].b",
+    "a new key": "for i in range(20) { t = {a: x}; for key in ['a', 'b'] { t[key] = x * i }; s += t.b + len(t) }",
+    "the keys": "t = {a: x, b: 2.0}; for i in range(20) { for key in t { t[key] *= x }; s += sum([t[key] for key in t.keys()]) }",
+    "keys and others": "t = {a: x, b: 2.0}; for i in range(20) { for k, key in enumerate(t) { s += k * t[key] }; for key, c in zip(t, [x, 3.0]) { t[key] += c } }",
+    "keys and numbers": "t = {a: x, b: 2.0}; l = array([x, 3.0]); for i in range(20) { for key, c in zip(t, l) { t[key] += c; s += c } }",
+    "items and values": "t = {a: x, b: 2.0, keys: 1.0}; for i in range(20) { for key, c in t.items() { if key == 'a' { s += c } }; s += sum(t.values()) + t.keys }",
     "chosen by a number": "for i in range(20) { w = 'red' if sin(i * x) > 0 else 'green'; s += x if w == 'red' else -1.0 }",
 }  # fmt: skip
 SOURCES = {name: text.replace("'", '"') for name, text in LOOPS.items()}
@@ -61,8 +69,10 @@ def test_all_is_compiled(name: str) -> None:
     assert not lowered(f"{HEAD}{SOURCES[name]}\noutput s").reasons
 
 
-def test_a_key_that_is_missing() -> None:
+@pytest.mark.parametrize("change", ["s += t[w]", "t[w] = x", "t[w] += 1.0"])
+def test_a_key_that_may_be_missing(change: str) -> None:
     source = (
-        f'{HEAD}for i in range(9) {{ s += costs[w]; w = "white" if i == 5 else next(w) }}\noutput s'
+        f"{HEAD}t = {{red: x, green: 2.0, blue: 1.0}}\n"
+        f'for i in range(9) {{ {change}; w = "white" if i == 5 else next(w) }}\noutput s, t'
     )
     assert told(source, WRITTEN) == expected(source)

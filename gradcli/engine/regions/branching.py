@@ -14,7 +14,8 @@ from ...structs import Entity
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, Instruction, Value
 from .flow import assigned
-from .kinds import Maybe, Record, as_kind, flat, joined, kind_of, rebuilt
+from .kinds import Maybe, Record, flat, kind_of, rebuilt
+from .meeting import as_kind, joined
 from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Unknown, Unresolved, Variable
 
 MAX_SIZE = 5_000  # of a region: each lowering of a statement or an element counts

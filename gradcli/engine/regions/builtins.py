@@ -25,8 +25,10 @@ from ..ir.types import (
     has_floats,
     is_float,
 )
+from .arrays import MAX_ELEMENTS
 from .creation import Creation
 from .kinds import Array, Growing, Mixed, Stored, Word
+from .long_lists import fits
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
 from .ranges import Ints, Range, Zipped
@@ -133,7 +135,7 @@ class Builtins(Creation):
     # ---- lists -----------------------------------------------------------------------------------
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
-        held = operands[0]
+        held = self.sequence(operands[0])
         if isinstance(held, Growing):
             return held.count
         return self.builder.constant(self.length_of(held, span))
@@ -142,17 +144,22 @@ class Builtins(Creation):
         held, number = operands
         if isinstance(held, Growing):
             return self.grown_by(held, number, span)
+        if isinstance(held, Stored) and held.listed and held.shape[0] <= MAX_ELEMENTS:
+            held = tuple(self.rows(held, span))
         if type(held) is not tuple:
             raise NotCompiled("`append` is compiled only for lists", span)
         return (*held, number)
 
-    def grown_by(self, held: Growing, number: Any, span: Span) -> Growing:
-        kind = held.value.array_type
-        if not isinstance(number, Value) or number.type != kind.element:
+    def grown_by(self, held: Growing, item: Any, span: Span) -> Growing:
+        kind, builder = held.value.array_type, self.builder
+        if not fits(item, kind.element, kind.shape[1:]):
             raise NotCompiled("a list of numbers of several types is not compiled", span)
-        builder, size = self.builder, self.builder.constant(kind.size)
+        size = builder.constant(kind.shape[0])
         builder.add(Check(builder.apply("lt", [held.count, size], span)))
-        array = builder.put(held.value, held.count, number)
+        if isinstance(item, Value):
+            array = builder.put(held.value, held.count, item)
+        else:
+            array = self.list_with(Stored(held.value), [held.count], item, span).value
         return Growing(array, builder.apply("add", [held.count, builder.constant(1)], span))
 
     def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
@@ -164,12 +171,13 @@ class Builtins(Creation):
         return self.some_array(held, span)
 
     def zip(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        if any(isinstance(held, Stored | Ints | Zipped) for held in operands):
-            return Zipped(tuple(operands))
-        return tuple(zip(*[self.rows(held, span) for held in operands], strict=False))
+        parts = list(map(self.sequence, operands))
+        if any(isinstance(held, Stored | Ints | Zipped) for held in parts):
+            return Zipped(tuple(parts))
+        return tuple(zip(*[self.rows(held, span) for held in parts], strict=False))
 
     def enumerate(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        [held] = operands
+        held = self.sequence(operands[0])
         if isinstance(held, Stored | Zipped):
             zero, one, size = map(self.builder.constant, (0, 1, self.length_of(held, span)))
             return Zipped((Ints(Range(zero, one, size)), held))

@@ -11,6 +11,7 @@ from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...ops.op import Op
 from ..ir.builder import Builder
+from .dicts import VIEWS
 from .expressions import Expressions
 from .kinds import Record
 from .names import ABSENT, Closure, Members, Name, NotCompiled
@@ -52,6 +53,10 @@ class Calls(Expressions):
         """A call of a member, if the receiver has members of its own; otherwise of a function with
         the receiver as its first argument."""
         given, named = self.given_to(node)
+        if isinstance(receiver, Record) and node.name in VIEWS.keys() - {*receiver.keys}:
+            if given or named:
+                raise NotCompiled(f"`{node.name}` of a dict takes no arguments", node.span)
+            return tuple(VIEWS[node.name](receiver))
         if isinstance(receiver, Members | Record):
             callee = self.own_member(receiver, node.name, node.span)
             return self.called(callee, given, named, node.span)

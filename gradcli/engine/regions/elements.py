@@ -11,20 +11,20 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
-from .kinds import Array, Growing, Mixed, Record, Stored, Word
+from .dicts import Key
+from .kinds import Array, Growing, Mixed, Record, Stored
+from .long_lists import LongLists, Path
 from .names import NotCompiled, Picks
-from .parts import Parts, Step, has_arrays
+from .parts import Step, has_arrays
 from .ranges import Ints, Zipped
 from .stored import Pending
 
 NEW_AXIS = None
 # An item in the brackets of an index: a step, `...` for the axes in between, or a new axis.
 Item = Step | EllipsisType | None
-# One step to the target of an assignment: a key, or an index in brackets.
-Path = str | Sequence[Step]
 
 
-class Elements(Parts):
+class Elements(LongLists):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:
@@ -60,7 +60,7 @@ class Elements(Parts):
         `m[i, j]`."""
         ints: list[Item] = []
         inner = node.object
-        if isinstance(inner, program.Index) and all(map(_may_be_int, inner.items)):
+        if isinstance(inner, program.Index) and all(map(_is_expression, inner.items)):
             held, ints = self.indexed(inner)
             is_near = isinstance(held, Stored) and len(ints) < len(held.shape)
             if not is_near or not all(isinstance(step, Value) for step in ints):
@@ -72,29 +72,18 @@ class Elements(Parts):
             return self.item(held, self.expression(node.items[0]), node.span), []
         return held, [*ints, *[self.step(item, node.span) for item in node.items]]
 
-    def item(self, held: Any, key: Any, span: Span) -> Any:
-        """The item of a dict under a key, which may be one of several strings."""
-        if isinstance(key, Word):
-            return self.under_word(held, key, 0, span)
-        if not isinstance(held, Record) or key not in held.keys:
-            raise NotCompiled("there is no dict here, or not this key", span)
-        return self.known(held.items[held.keys.index(key)])
-
-    def under_word(self, held: Any, key: Word, k: int, span: Span) -> Any:
-        """The item of a dict under a key that is one of the words from the `k`th on."""
-        if k == len(key.words) - 1:
-            return self.item(held, key.words[k], span)
-        is_here = self.builder.apply("eq", [key.place, self.builder.constant(k)], span)
-        return self.either(
-            is_here,
-            lambda: self.item(held, key.words[k], span),
-            lambda: self.under_word(held, key, k + 1, span),
-            span,
-        )
-
     def entry(self, held: Any, step: Path, span: Span) -> Any:
         """The item to which one step of a path leads."""
-        return self.item(held, step, span) if isinstance(step, str) else self.part(held, step, span)
+        if isinstance(step, Key):
+            return self.item(held, step, span)
+        return self.part(held, step, span)
+
+    def path_step(self, items: Sequence[Any], span: Span) -> Path:
+        """What stands in brackets in an assignment: a key, or the steps of an index."""
+        key = self.expression(items[0]) if len(items) == 1 and _is_expression(items[0]) else None
+        if isinstance(key, Key):
+            return key
+        return self.steps(items, span) if key is None else [self.index_of(key, span)]
 
     def steps(self, items: Sequence[Any], span: Span) -> list[Step]:
         """The steps of an index in an assignment."""
@@ -114,7 +103,10 @@ class Elements(Parts):
             return ...
         if isinstance(item, program.Constant) and item.value is None:
             return NEW_AXIS
-        held = self.expression(item)
+        return self.index_of(self.expression(item), span)
+
+    def index_of(self, held: Any, span: Span) -> Step:
+        """An int or an array of ints as an index."""
         if isinstance(held, Stored):
             return Stored(held.value)
         found = self.value(held)
@@ -210,11 +202,14 @@ class Elements(Parts):
             return held
         return tuple([self.as_list(row, span) for row in self.rows(held, span)])
 
-    def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Value:
+    def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Any:
         [step] = steps if len(steps) == 1 else [None]
         if not isinstance(step, Value):
             raise NotCompiled("a part of a list that becomes longer is not compiled", span)
-        return self.builder.element(held.value, self.counted_from_0(step, held.count, span))
+        place = self.counted_from_0(step, held.count, span)
+        if len(held.value.array_type.shape) == 1:
+            return self.builder.element(held.value, place)
+        return self.as_list(self.stored_part(Stored(held.value), [place], span), span)
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
         """Several rows of an array, or parts of them."""
@@ -275,15 +270,13 @@ class Elements(Parts):
 
     def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
         """A list, a dict or an array with another value at the end of a path."""
-        step, *rest = path
+        held = self.changed_in_memory(held, path, value)
+        step, *rest = self.together(held, path)
         if rest:
             value = self.replaced(self.entry(held, step, span), rest, value, span)
-        if not isinstance(step, str):
-            return self.with_part(held, step, value, span)
-        if not isinstance(held, Record):
-            raise NotCompiled("there is no dict here", span)
-        items = dict(zip(held.keys, held.items, strict=True)) | {step: value}
-        return Record(tuple(items), tuple(items.values()))
+        if isinstance(step, Key):
+            return self.with_item(held, step, value, span)
+        return self.with_part(held, step, value, span)
 
     def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
         if not steps:
@@ -292,7 +285,7 @@ class Elements(Parts):
         if isinstance(held, Array | Stored) and held.variable:
             raise NotCompiled("this array is a variable, or may be", span)
         if isinstance(held, Stored) and held.listed:
-            raise NotCompiled("a change of a list of many numbers is not compiled", span)
+            return self.list_with(held, steps, value, span)
         if isinstance(held, Stored):
             return self.stored_with(held, steps, value, span)
         if isinstance(held, Array):
@@ -305,9 +298,6 @@ class Elements(Parts):
             return self.with_part(item, rest, value, span)
 
         return tuple(self.put_at(items, step, put, self.one_of, span))
-
-    def one_of(self, condition: Value, a: Any, b: Any, span: Span) -> Any:
-        return self.either(condition, lambda: a, lambda: b, span)
 
     def put_at(
         self,
@@ -389,8 +379,8 @@ def _is_step(item: Item) -> TypeGuard[Step]:
     return item is not ... and item is not NEW_AXIS
 
 
-def _may_be_int(item: Any) -> bool:
-    """Whether an item in the brackets of an index may be an int."""
+def _is_expression(item: Any) -> bool:
+    """Whether what stands in the brackets of an index is an expression that may give one."""
     return not isinstance(item, program.Slice | program.EllipsisItem | program.Constant) or (
         isinstance(item, program.Constant) and item.value is not None
     )

@@ -17,9 +17,10 @@ from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .growing import Grown
-from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, joined, kind_of, plain
+from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
+from .meeting import joined
 from .names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .ranges import Items, Range
 from .result_kinds import is_settled

@@ -1,4 +1,5 @@
-"""Lists that a loop makes longer: arrays with room for all numbers that the loop appends."""
+"""Lists that a loop makes longer: arrays with room for all numbers that the loop appends, one by
+one or as lists of these."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from typing import NamedTuple
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
-from ..ir.types import FLOATS, I64, ArrayType
-from .kinds import Growing, Kind, ListOf, Stored, kind_of
+from ..ir.types import ArrayType, is_float
+from .arrays import MAX_ELEMENTS
+from .kinds import Growing, Kind, ListOf, Stored, flat, kind_of
+from .meeting import array_type
 from .names import Name
 from .requests import Requests
 
@@ -21,23 +24,28 @@ class Grown(NamedTuple):
 
 
 class GrowingLists(Requests):
-    """The lowering of lists to which each iteration of a loop appends a number."""
+    """The lowering of lists to which each iteration of a loop appends a number, or a list of
+    numbers."""
 
     def grow(
-        self, names: Sequence[Name], given: Sequence[Kind], turns: Value, span: Span
+        self, names: Sequence[Name], given: Sequence[Kind], turns: Value, short: bool, span: Span
     ) -> list[Grown]:
-        """Makes room in the lists to which each iteration of a loop appends a number. `given` are
-        the kinds after the first iteration."""
+        """Makes room in the lists to which each iteration of a loop appends something; if the loop
+        is `short`, in those of many floats. `given` are the kinds after the first iteration."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
-            numbers = _appended(kind_of(held), kind)
-            if numbers is not None:
-                size = numbers.size + max(self.known_int(turns, span), 0)
-                array = self.builder.zero(ArrayType(numbers.element, (size,)))
-                for k, item in enumerate(held):
-                    array = self.builder.put(array, self.builder.constant(k), item)
-                count = self.builder.constant(numbers.size)
-                self.names.held[name] = Growing(array, count)
+            items = _appended(kind_of(held), kind)
+            if items is not None:
+                appended = items.shape[0] - len(held)
+                size = len(held) + appended * max(self.known_int(turns, span), 0)
+                whole = ArrayType(items.element, (size, *items.shape[1:]))
+                is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
+                if short and not (is_long and self.puts_lists_in_memory):
+                    continue
+                array = self.builder.zero(whole)
+                for k, number in enumerate(flat(held)):
+                    array = self.builder.put(array, self.builder.constant(k), number)
+                self.names.held[name] = Growing(array, self.builder.constant(len(held)))
                 grown.append(Grown(name, size))
         return grown
 
@@ -51,13 +59,8 @@ class GrowingLists(Requests):
 
 
 def _appended(before: Kind, after: Kind) -> ArrayType | None:
-    """The type of a list's numbers as an array, if an iteration appends one number; otherwise
-    None."""
+    """The type of a list as an array after an iteration, if that appends numbers, or lists of
+    numbers, to a list of such; otherwise None."""
     if not isinstance(before, ListOf) or not isinstance(after, ListOf):
         return None
-    if len(after.items) != len(before.items) + 1:
-        return None
-    for kind in (*FLOATS, I64):
-        if all(item == kind for item in after.items):
-            return ArrayType(kind, (len(before.items),))
-    return None
+    return array_type(after) if len(after.items) > len(before.items) else None

@@ -34,7 +34,7 @@ class Iterating(Loops):
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
-        held = self.value(self.expression(iterable))
+        held = self.sequence(self.value(self.expression(iterable)))
         if isinstance(held, Stored):
             self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
         elif isinstance(held, Ints):

@@ -1,10 +1,5 @@
 """Kinds: what names and expressions hold during lowering, apart from the values in it; and how it
-is made of a kind and values again.
-
-Where two paths meet, what they hold becomes one kind. An int and a float become a `Mixed`, because
-an int is printed and divided in its own way, and may outgrow 64 bits. A value that one of the paths
-lacks becomes a `Maybe`.
-"""
+is made of a kind and values again."""
 
 from __future__ import annotations
 
@@ -14,10 +9,9 @@ from math import prod
 from typing import Any, TypeAlias
 
 from ...structs import Entity, Struct
-from ..ir.builder import Builder
 from ..ir.instructions import Value
-from ..ir.types import BOOL, I64, ArrayType, Scalar, is_float
-from .names import ABSENT, Absent, Closure, Members, Rows, Transform, Unknown, Variable
+from ..ir.types import BOOL, I64, ArrayType, Scalar
+from .names import Absent, Closure, Members, Rows, Transform, Unknown, Variable
 
 
 class Mixed(Entity):
@@ -54,8 +48,7 @@ class Array(Entity):
 
 class Stored(Entity):
     """An array of many elements, which is one value of the IR. `variable`: whether it is, or may
-    be, the state of a variable. `listed`: whether it is a list of many numbers, which is only
-    read."""
+    be, the state of a variable. `listed`: whether it is a list of many numbers."""
 
     value: Value
     variable: bool = False
@@ -195,48 +188,6 @@ def kind_of(held: Any) -> Kind:
     return held if isinstance(held, Absent | Unknown) else Known(held)
 
 
-def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
-    """The kind of what has kind `a` on one path and `b` on the other. `differ` if there is no such
-    kind."""
-    if a == b:
-        return a
-    for kind in (a, b):
-        if isinstance(kind, Unknown):
-            return kind
-    if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
-        there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
-        return _maybe(joined(there[0], there[-1], differ))
-    if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
-        pairs = zip(a.items, b.items, strict=True)
-        return ListOf(tuple([joined(x, y, differ) for x, y in pairs]))
-    if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
-        pairs = zip(a.items, b.items, strict=True)
-        return RecordOf(a.keys, tuple([joined(x, y, differ) for x, y in pairs]))
-    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
-        same = (a.shape, a.type) == (b.shape, b.type)
-        return ArrayOf(a.shape, a.type, True) if same else differ
-    if isinstance(a, StoredOf) and isinstance(b, StoredOf):
-        same = (a.type, a.listed) == (b.type, b.listed)
-        return StoredOf(a.type, True, a.listed) if same else differ
-    if _words(a) and _words(b):
-        return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
-    reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
-    real = reals[0]
-    is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
-    return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
-
-
-def _words(kind: Kind) -> tuple[str, ...]:
-    """The strings that something of a kind may be; none if it is no string."""
-    if isinstance(kind, Known) and type(kind.thing) is str:
-        return (kind.thing,)
-    return kind.words if isinstance(kind, WordOf) else ()
-
-
-def _maybe(kind: Kind) -> Kind:
-    return kind if isinstance(kind, Unknown) else MaybeOf(kind)
-
-
 # ---- values --------------------------------------------------------------------------------------
 
 
@@ -337,46 +288,6 @@ def has_functions(held: Any) -> bool:
     if isinstance(held, Maybe):
         return has_functions(held.held)
     return isinstance(held, Closure | Transform | Rows | Members | Variable)
-
-
-def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
-    """What is held, converted to a kind that its own kind was joined to."""
-    if isinstance(kind, Unknown) or kind_of(held) == kind:
-        return kind if isinstance(kind, Unknown) else held
-    if isinstance(kind, MaybeOf):
-        if held is ABSENT:
-            return Maybe(builder.constant(False), _zero(builder, kind.kind))
-        if isinstance(held, Maybe):
-            return Maybe(held.there, as_kind(builder, held.held, kind.kind))
-        return Maybe(builder.constant(True), as_kind(builder, held, kind.kind))
-    if isinstance(kind, RecordOf):
-        return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
-    if isinstance(kind, ListOf):
-        items = zip(held, kind.items, strict=True)
-        return tuple([as_kind(builder, item, each) for item, each in items])
-    if isinstance(kind, ArrayOf):
-        return Array(held.shape, held.items, held.type, kind.variable)
-    if isinstance(kind, StoredOf):
-        return Stored(held.value, kind.variable, kind.listed)
-    constant = builder.constant
-    if isinstance(kind, WordOf):
-        if type(held) is str:
-            return Word(constant(kind.words.index(held)), kind.words)
-        place = constant(kind.words.index(held.words[0]))
-        for k, word in enumerate(held.words[1:], 1):
-            is_here = builder.apply("eq", [held.place, constant(k)])
-            other = constant(kind.words.index(word))
-            place = builder.apply("where", [is_here, other, place])
-        return Word(place, kind.words)
-    if held.type == I64:
-        assert isinstance(kind, MixedKind)
-        return Mixed(constant(True), held, builder.zero(kind.type))
-    return Mixed(constant(False), constant(0), held)
-
-
-def _zero(builder: Builder, kind: Kind) -> Any:
-    """The filler for a thing that is missing."""
-    return rebuilt(kind, map(builder.zero, types_of(kind)))
 
 
 def without_variable(held: Any) -> Any:

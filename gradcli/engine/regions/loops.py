@@ -19,7 +19,8 @@ from ..ir.types import BOOL, I64, Scalar, is_float
 from .counting import Counting
 from .flow import appends, breaks, returns
 from .growing import Grown
-from .kinds import Kind, ListOf, MixedKind, as_kind, flat, fresh, joined, kind_of
+from .kinds import Kind, ListOf, MixedKind, flat, fresh, kind_of
+from .meeting import as_kind, joined
 from .names import (
     RETURNED,
     STOPPED,
@@ -126,13 +127,14 @@ class Loops(Counting):
             self.names.held = before
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
-        """The lists that become longer in each iteration of a loop that can't be left."""
-        if loop.leaves or loop.short or not appends(loop.node):
+        """The lists that become longer in each iteration of a loop that can't be left; if the loop
+        is short, those of many floats."""
+        if loop.leaves or not appends(loop.node):
             return []
         size, kinds = self.size, list(map(kind_of, self.names.of(loop.names)))
         given = _given(loop, self.iteration(loop, kinds))
         self.size = size
-        return self.grow(loop.names, given, turns, loop.node.span)
+        return self.grow(loop.names, given, turns, loop.short, loop.node.span)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that a later one, or code after the loop,

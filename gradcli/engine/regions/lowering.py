@@ -16,10 +16,10 @@ from ...lang.program.liveness import Liveness
 from ...lang.program.statements import ATOL, RTOL
 from ..ir.builder import Builder
 from ..ir.instructions import Check, Value
-from .elements import Path
 from .flow import COMPILED, is_loop, leaves, returns
 from .iterating import Iterating
 from .kinds import Array, Maybe, Mixed, without_variable
+from .long_lists import Path
 from .loops import End, Finish
 from .names import ABSENT, RETURNED, Name, NotCompiled
 
@@ -150,13 +150,14 @@ class Lowering(Iterating):
 
     def entry_path(self, target: program.EntryTarget) -> list[Path]:
         return [
-            step if isinstance(step, str) else self.steps(step, target.span) for step in target.path
+            step if isinstance(step, str) else self.path_step(step, target.span)
+            for step in target.path
         ]
 
     def augment(self, node: program.Augment) -> None:
         held = self.value(self.read(node.target.slot, node.span))
         if isinstance(node.target, program.EntryTarget):
-            for step in self.entry_path(node.target):
+            for step in self.together(held, self.entry_path(node.target)):
                 held = self.entry(held, step, node.span)
         found = self.apply(node.op, [held, self.lazy(node.value)], node.span)
         self.bind(node.target, self.whole(found, node.span))

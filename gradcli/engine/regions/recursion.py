@@ -35,14 +35,13 @@ from .kinds import (
     Kind,
     Maybe,
     Record,
-    as_kind,
     flat,
     fresh,
     has_functions,
-    joined,
     kind_of,
     rebuilt,
 )
+from .meeting import as_kind, joined
 from .names import (
     Closure,
     Members,

@@ -1,0 +1,144 @@
+"""Where two paths meet, what they hold becomes one kind.
+
+An int and a float become a `Mixed`, because an int is printed and divided in its own way, and may
+outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`. A list of numbers that one
+path has put in memory is in memory on both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.builder import Builder
+from ..ir.types import BOOL, I64, ArrayType, Scalar, is_float
+from .kinds import (
+    Array,
+    ArrayOf,
+    Kind,
+    Known,
+    ListOf,
+    Maybe,
+    MaybeOf,
+    Mixed,
+    MixedKind,
+    Record,
+    RecordOf,
+    Stored,
+    StoredOf,
+    Word,
+    WordOf,
+    flat,
+    kind_of,
+    rebuilt,
+    types_of,
+)
+from .names import ABSENT, Absent, Unknown
+
+
+def array_type(kind: Kind) -> ArrayType | None:
+    """The type of a list of numbers, or of lists of numbers of one length, as an array. None for
+    anything else, also for a list of ints and floats."""
+    if not isinstance(kind, ListOf) or not kind.items:
+        return None
+    first, n = kind.items[0], len(kind.items)
+    if any(item != first for item in kind.items) or first == BOOL:
+        return None
+    if isinstance(first, Scalar):
+        return ArrayType(first, (n,))
+    row = array_type(first)
+    return None if row is None else ArrayType(row.element, (n, *row.shape))
+
+
+def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Stored:
+    """A list of numbers, or of lists of these, as one value."""
+    array = builder.room(kind)
+    for k, number in enumerate(flat(held)):
+        array = builder.put(array, builder.constant(k), number)
+    return Stored(array, listed=True)
+
+
+def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
+    """The kind of what has kind `a` on one path and `b` on the other. `differ` if there is no such
+    kind."""
+    if a == b:
+        return a
+    for kind in (a, b):
+        if isinstance(kind, Unknown):
+            return kind
+    if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
+        there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
+        return _maybe(joined(there[0], there[-1], differ))
+    if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
+        pairs = zip(a.items, b.items, strict=True)
+        return ListOf(tuple([joined(x, y, differ) for x, y in pairs]))
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, ListOf) and isinstance(other, StoredOf) and other.listed:
+            return other if array_type(one) == other.type else differ
+    if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
+        pairs = zip(a.items, b.items, strict=True)
+        return RecordOf(a.keys, tuple([joined(x, y, differ) for x, y in pairs]))
+    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
+        same = (a.shape, a.type) == (b.shape, b.type)
+        return ArrayOf(a.shape, a.type, True) if same else differ
+    if isinstance(a, StoredOf) and isinstance(b, StoredOf):
+        same = (a.type, a.listed) == (b.type, b.listed)
+        return StoredOf(a.type, True, a.listed) if same else differ
+    if _words(a) and _words(b):
+        return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
+    reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
+    real = reals[0]
+    is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
+    return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
+
+
+def _words(kind: Kind) -> tuple[str, ...]:
+    """The strings that something of a kind may be; none if it is no string."""
+    if isinstance(kind, Known) and type(kind.thing) is str:
+        return (kind.thing,)
+    return kind.words if isinstance(kind, WordOf) else ()
+
+
+def _maybe(kind: Kind) -> Kind:
+    return kind if isinstance(kind, Unknown) else MaybeOf(kind)
+
+
+def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
+    """What is held, converted to a kind that its own kind was joined to."""
+    if isinstance(kind, Unknown) or kind_of(held) == kind:
+        return kind if isinstance(kind, Unknown) else held
+    if isinstance(kind, MaybeOf):
+        if held is ABSENT:
+            return Maybe(builder.constant(False), _zero(builder, kind.kind))
+        if isinstance(held, Maybe):
+            return Maybe(held.there, as_kind(builder, held.held, kind.kind))
+        return Maybe(builder.constant(True), as_kind(builder, held, kind.kind))
+    if isinstance(kind, RecordOf):
+        return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
+    if isinstance(kind, ListOf):
+        items = zip(held, kind.items, strict=True)
+        return tuple([as_kind(builder, item, each) for item, each in items])
+    if isinstance(kind, ArrayOf):
+        return Array(held.shape, held.items, held.type, kind.variable)
+    if isinstance(kind, StoredOf) and type(held) is tuple:
+        return in_memory(builder, held, kind.type)
+    if isinstance(kind, StoredOf):
+        return Stored(held.value, kind.variable, kind.listed)
+    constant = builder.constant
+    if isinstance(kind, WordOf):
+        if type(held) is str:
+            return Word(constant(kind.words.index(held)), kind.words)
+        place = constant(kind.words.index(held.words[0]))
+        for k, word in enumerate(held.words[1:], 1):
+            is_here = builder.apply("eq", [held.place, constant(k)])
+            other = constant(kind.words.index(word))
+            place = builder.apply("where", [is_here, other, place])
+        return Word(place, kind.words)
+    if held.type == I64:
+        assert isinstance(kind, MixedKind)
+        return Mixed(constant(True), held, builder.zero(kind.type))
+    return Mixed(constant(False), constant(0), held)
+
+
+def _zero(builder: Builder, kind: Kind) -> Any:
+    """The filler for a thing that is missing."""
+    return rebuilt(kind, map(builder.zero, types_of(kind)))
