@@ -32,6 +32,7 @@ from ..ir.instructions import (
     Value,
     While,
     blocks_of,
+    constants_in,
 )
 from ..ir.types import I64, STACK, has_tangents, is_float
 from .calls import Regions
@@ -40,19 +41,27 @@ from .derivatives import Derivative, Derivatives, pairs, values_of
 from .pullbacks import Pullbacks
 
 _FLOATS = ("add", "sub", "mul", "neg")
-_INTS = ("add", "sub", "mul", "lt", "where")  # by which places in arrays are computed
+# By which places in arrays are computed. Dividing is quick where the divisor is known.
+_INTS = ("add", "sub", "mul", "lt", "where", "maximum", "minimum")
+_DIVISIONS = ("mod", "floordiv")
 
 
 def computed_again(
-    body: Block, given: set[Value], needed: Iterable[Value], arrays: Container[Value]
+    body: Block,
+    given: set[Value],
+    needed: Iterable[Value],
+    arrays: Container[Value],
+    constants: Container[Value],
 ) -> dict[Value, Instruction]:
     """The instructions by which the pullback of an iteration computes the `needed` values again,
     where that is cheaper than a stack. They use the values `given` to the pullback, those around
-    the loop, and elements of these arrays."""
+    the loop, and elements of these arrays. `constants` are those of the region."""
     inside = set(defined(body)) - given
     cheap: dict[Value, Instruction] = {}
     for made in body.instructions:
-        if _is_simple(made, arrays) and all(v not in inside or v in cheap for v in made.operands):
+        if _is_simple(made, arrays, constants) and all(
+            v not in inside or v in cheap for v in made.operands
+        ):
             cheap[made.results[0]] = made
     wanted = {value for value in needed if value in cheap}
     for value in reversed(cheap):
@@ -61,12 +70,13 @@ def computed_again(
     return {value: made for value, made in cheap.items() if value in wanted}
 
 
-def _is_simple(made: Instruction, arrays: Container[Value]) -> bool:
+def _is_simple(made: Instruction, arrays: Container[Value], constants: Container[Value]) -> bool:
     if isinstance(made, Operation):
-        operand = made.operands[-1].type
+        last = made.operands[-1]
         if is_float(made.result.type):
             return made.op.name in _FLOATS
-        return operand == I64 and made.op.name in _INTS
+        by = (*_INTS, *_DIVISIONS) if last in constants else _INTS
+        return last.type == I64 and made.op.name in by
     simple = isinstance(made, Cast | Constant | Affine)
     return simple or (isinstance(made, Element) and made.array in arrays)
 
@@ -76,8 +86,9 @@ class BlockPullback(Pullbacks):
     regions that it calls, push what the pullback needs; its loops also count their iterations; its
     branches get more results.
 
-    inputs  the arrays whose elements the pullback reads again
-    stack   the current value of the stack, if there is one
+    inputs     the arrays whose elements the pullback reads again
+    constants  those of the block
+    stack      the current value of the stack, if there is one
     """
 
     def __init__(
@@ -85,7 +96,7 @@ class BlockPullback(Pullbacks):
     ) -> None:
         """`stack` is the stack that the block begins with, if any."""
         super().__init__(block, varied, regions)
-        self.inputs = set(block.parameters)
+        self.inputs, self.constants = set(block.parameters), constants_in(block)
         if stack is None and any(map(self.keeps, block.instructions)):
             made = NewStack(stack := Value(STACK))
             block.instructions.insert(0, made)
@@ -300,7 +311,7 @@ class BlockPullback(Pullbacks):
         the last result of the block and `stack` at the beginning of `back`."""
         first, inside = Block(), set(defined(body))
         needed = [value for value in used([back]) if value in inside and value.type != STACK]
-        again = computed_again(body, set(numbers), needed, self.inputs)
+        again = computed_again(body, set(numbers), needed, self.inputs, self.constants)
         pushed = {v: Value(v.type) for v in needed if v not in again and v not in numbers}
         names = dict(pushed)
         used_again = {*needed, *[value for made in again.values() for value in made.operands]}
