@@ -26,7 +26,7 @@ from ..ir.scalars import WHERE
 from ..ir.types import I64
 from .copying import copied, defined, replace
 
-UP, DOWN = {"lt": 0, "le": 1}, {"gt": 0, "ge": 1}  # whether the limit itself counts
+MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}  # with the operands exchanged
 FAR = 2**61  # ints up to here can be added up without overflow
 
 
@@ -54,8 +54,10 @@ def _rewrite(block: Block, known: Mapping[Value, Any]) -> None:
     for made in block.instructions:
         for inner in blocks_of(made):
             _rewrite(inner, known)
-        count = _count_of(made, known) if isinstance(made, While) else None
-        instructions += [made] if count is None else _counted(made, count, known)  # type: ignore[arg-type]
+        if isinstance(made, While) and (count := _count_of(made, known)) is not None:
+            instructions += _counted(made, count, known)
+        else:
+            instructions.append(made)
     block.instructions = instructions
 
 
@@ -67,18 +69,21 @@ def _count_of(made: While, known: Mapping[Value, Any]) -> _Count | None:
         return None
     if not last or last[0].results != asked.results or not isinstance(last[0], Operation):
         return None
-    index, limit = (*last[0].operands, None)[:2]
-    more = (UP | DOWN).get(last[0].op.name)
-    if more is None or index not in asked.parameters or index.type != I64:
+    name = last[0].op.name
+    if name not in MIRRORED:
         return None
-    if limit is None or (limit in defined(asked) and limit not in known):
+    index, limit = last[0].operands
+    if limit in asked.parameters:
+        index, limit, name = limit, index, MIRRORED[name]
+    if index not in asked.parameters or index.type != I64:
+        return None
+    if limit in defined(asked) and limit not in known:
         return None
     position = asked.parameters.index(index)
     step = _step(made.body, position, known)
-    is_up = last[0].op.name in UP
-    if step is None or (step > 0) != is_up or not 0 < abs(step) < FAR:
+    if step is None or (step > 0) != (name in ("lt", "le")) or not 0 < abs(step) < FAR:
         return None
-    return _Count(position, known.get(limit, limit), more, step)
+    return _Count(position, known.get(limit, limit), int(name in ("le", "ge")), step)
 
 
 def _step(body: Block, position: int, known: Mapping[Value, Any]) -> int | None:
