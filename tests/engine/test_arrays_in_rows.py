@@ -72,6 +72,11 @@ BODIES = {
     "no iteration": "a = q * s\nfor j in range(3) { for i in range(j - 5) { a[i] = a[i + 200] } }\nreturn sum(a)",
     "places that no row reads": "a = q * s\nfor j in range(3) { if k > 1000 { for i in range(j + 1) { a[i] = a[i + 200] } } }\nreturn sum(a)",
     "a table": "t = 0.0\nfor j in range(4) { for i in range(j * 10) { t = t + q[2 * i + j] * sin(s * i) } }\nreturn t",
+    "neighbours with ends": "u = q * s\nfor t in range(4) {\nw = zeros(100)\nfor i in range(100) {\nif i == 0 { w[i] = u[0] } elif i == 99 { w[i] = u[i - 1] * 0.5 } else { w[i] = u[i] + 0.1 * (u[i - 1] - u[i + 1]) }\n}\nu = w\n}\nreturn sum(u * u)",
+    "an array that a branch may leave": "a = q * s\nfor i in range(50) { if s > 0.02 * i { if i % 3 == 0 { a[i] = a[i + 1] * s } } }\nreturn sum(a * a)",
+    "one of two arrays": "a = q * s; b = q + s\nfor i in range(20) { if s > 0.05 * i { a[i] = b[i] } else { b[i] = a[i + 1] } }\nreturn sum(a * b)",
+    "an array as it was": "a = q * s\nt = 0.0\nfor i in range(20) { old = a; if s > 0.05 * i { a[i] = a[i + 1] + 1.0 }; t = t + old[i] * a[i] }\nreturn t",
+    "branches by the iteration": "a = q * s; t = s\nfor j in range(6) { if j > 2 { for i in range(j) { a[i] = a[i + 1] * t; t = t + a[i] } } else { t = t * 0.5; if s > 0.3 { a[j] = t } } }\nreturn sum(a) + t",
     "where": "return sum(where(long > s, long * q, q))",
 }
 ALONE = {"two that change places"}  # what rows compute one by one

@@ -36,7 +36,7 @@ from .llvm_masks import RowEmitter
 from .llvm_places import Places
 from .llvm_types import at, in_memory, llvm_type
 from .llvm_work import work_of_group
-from .row_groups import GROUP, own_arrays
+from .row_groups import GROUP, changed_by_branches, own_arrays
 
 MOST_IN_ROW = 2**6  # instructions, at most, of points that are computed together for each row
 
@@ -62,7 +62,11 @@ class GroupArrays(Places):
         self._scratch: dict[tuple[str, int], Any] = {}
         for array, start in zip(own_arrays(region.block), memory, strict=True):
             self.columns[array] = partial(self._column, start)
+        in_place = changed_by_branches(region.block)
         for made in every(region.block):
+            for result in made.results:
+                if result in in_place:
+                    self.columns[result] = self.columns[in_place[result]]
             if isinstance(made, Constant):
                 self.constants[made.result] = made.value
                 self.shared[made.result] = ir.Constant(llvm_type(made.result.type), made.value)

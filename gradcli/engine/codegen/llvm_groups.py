@@ -46,20 +46,21 @@ from ..ir.instructions import (
     is_straight,
     size_of,
 )
-from ..ir.types import ArrayType, StackType
+from ..ir.types import ArrayType
 from ..passes.copying import used
 from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, count_up
-from .llvm_group_arrays import Finish, GroupArrays
+from .llvm_group_arrays import Finish
+from .llvm_group_branches import GroupBranches
 from .llvm_masks import RowEmitter
 from .llvm_work import work_of_group
-from .row_groups import carries, has_either_side
+from .row_groups import carries
 
 # Instructions that are computed once if their operands are the same for all rows.
 _SAME = (Operation, Cast, Affine, Check, Element)
 
 
-class Groups(GroupArrays):
+class Groups(GroupBranches):
     """Emits the computation of a group of rows."""
 
     @cached_property
@@ -68,10 +69,6 @@ class Groups(GroupArrays):
         counts: Counter[Value] = Counter()
         _count(self._block, counts)
         return counts
-
-    @cached_property
-    def _any(self) -> Any:
-        return self.frame.variable(ir.Constant(BIT, 0))
 
     @cached_property
     def _most(self) -> Any:
@@ -146,7 +143,9 @@ class Groups(GroupArrays):
                 else:
                     self.move(made)
                 waiting.append(made)
-            elif isinstance(made, Put) or is_straight(Block((), [made])):
+            elif isinstance(made, Put) or (
+                is_straight(Block((), [made])) and not self.is_one_side(made)
+            ):
                 waiting.append(made)
             else:
                 self.straight(waiting, mask)
@@ -176,54 +175,6 @@ class Groups(GroupArrays):
         else:
             assert isinstance(made, For)
             self.for_loop(made, mask)
-
-    def branch(self, made: Branch, mask: Any) -> None:
-        """A branch with loops inside: each side runs if any row takes it. A branch that pops runs
-        its sides in the opposite order, since entries come back last to first."""
-        for result in made.results:
-            if not isinstance(result.type, StackType | ArrayType):
-                self.place_of(result)
-        sides = [(made.then, True), (made.otherwise, False)]
-        for block, holds in reversed(sides) if has_either_side(made, Pop) else sides:
-            taken = self.new_place(BIT)
-
-            def takes(
-                emitter: RowEmitter, row: Any, taken: Any = taken, holds: bool = holds
-            ) -> None:
-                condition = emitter.values[made.condition]
-                condition = condition if holds else self.builder.not_(condition)
-                self.note(self.builder.and_(emitter.active, condition), taken, row)
-
-            self.builder.store(ir.Constant(BIT, 0), self._any)
-            self.cleared(taken)
-            self.straight((), mask, [made.condition], takes)
-
-            def give(emitter: RowEmitter, row: Any, block: Block = block) -> None:
-                self.change(emitter, made.results, block.results)
-
-            with self.builder.if_then(self.builder.load(self._any)):
-                self.run(block, taken, block.results, give)
-                self.copy_arrays(made.results, block.results, taken)
-        for result, value in zip(made.results, made.then.results, strict=True):
-            if value in self.stacks:
-                self.stacks[result] = self.stacks[value]
-
-    def change(
-        self, emitter: RowEmitter, targets: Sequence[Value], values: Sequence[Value]
-    ) -> None:
-        """Assigns values to others, in the rows of the mask."""
-        found = [
-            (t, emitter.read([v])[0])
-            for t, v in zip(targets, values, strict=True)
-            if t in self.places
-        ]
-        for target, value in found:
-            emitter.keep(value, self.places[target])
-
-    def note(self, holds: Any, mask: Any, row: Any) -> None:
-        """Puts a bool into a mask, and notes whether any is true."""
-        self.store(holds, mask, row)
-        self.builder.store(self.builder.or_(self.builder.load(self._any), holds), self._any)
 
     def begin(self, made: While | For, mask: Any) -> None:
         """The first carried values of a loop, and their places."""

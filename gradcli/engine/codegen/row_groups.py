@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..ir.instructions import (
     BLOCK,
@@ -17,6 +17,7 @@ from ..ir.instructions import (
     Element,
     For,
     Free,
+    Instruction,
     NewArray,
     NewStack,
     Operation,
@@ -76,7 +77,44 @@ def own_arrays(block: Block) -> list[Value]:
     """The arrays that need memory of their own."""
     made = [m for m in every(block) if isinstance(m, Room | NewArray | Copy | Branch | Pop)]
     given = [m.entry if isinstance(m, Pop) else m.results for m in made]
-    return [value for values in given for value in values if _is_array(value)]
+    in_place = changed_by_branches(block)
+    return [v for values in given for v in values if _is_array(v) and v not in in_place]
+
+
+def changed_by_branches(block: Block) -> dict[Value, Value]:
+    """The results of branches that have the memory of an array from before the branch, with that
+    array."""
+    pairs = [pair for m in every(block) if isinstance(m, Branch) for pair in _in_place(m).items()]
+    return {result: array for result, array in pairs if array not in block.parameters}
+
+
+def _in_place(made: Branch) -> dict[Value, Value]:
+    """The results of a branch that are one array from outside, with that array: each side changes
+    it in place, or leaves it as it is."""
+    instructions = [*every(made.then), *every(made.otherwise)]
+    origins = _origins(instructions)
+    inside = {value for m in instructions for value in m.results}
+    sides = zip(made.results, made.then.results, made.otherwise.results, strict=True)
+    pairs = [(result, origins.get(a, a), origins.get(b, b)) for result, a, b in sides]
+    return {v: a for v, a, b in pairs if _is_array(v) and a is b and a not in inside}
+
+
+def _origins(instructions: Iterable[Instruction]) -> dict[Value, Value]:
+    """For arrays that instructions change in place, the first of those that have the same
+    memory."""
+    same: dict[Value, Value] = {}
+    for made in instructions:
+        ends: list[tuple[Value, Value]] = []
+        if isinstance(made, Put):
+            ends = [(made.array, made.result)]
+        elif isinstance(made, Branch):
+            ends = [(first, result) for result, first in _in_place(made).items()]
+        elif isinstance(made, Each | While | For):
+            ends = [*zip(made.initial, made.results, strict=True)]
+            if not isinstance(made, Each):
+                ends += zip(made.initial, made.carried, strict=True)
+        same.update({result: same.get(first, first) for first, result in ends})
+    return same
 
 
 def _fits_each(made: Each) -> bool:
@@ -86,19 +124,11 @@ def _fits_each(made: Each) -> bool:
 
 def _changes_places(made: While | For) -> bool:
     """Whether a loop carries on one of its arrays as another one."""
-    carried = [value for value in made.carried if _is_array(value)]
-    same = {value: value for value in carried}  # what has the memory of which
-    for inner in every(made.body):
-        ends = []
-        if isinstance(inner, Put):
-            ends = [(inner.array, inner.result)]
-        elif isinstance(inner, Each | While | For):
-            ends = [*zip(inner.initial, inner.results, strict=True)]
-            if not isinstance(inner, Each):
-                ends += zip(inner.initial, inner.carried, strict=True)
-        same.update({result: same[first] for first, result in ends if first in same})
+    arrays = {value for value in made.carried if _is_array(value)}
+    same = _origins(every(made.body))
     pairs = zip(made.carried, made.body.results, strict=True)
-    return any(same.get(result, value) is not value for value, result in pairs)
+    found = [(value, same.get(result, result)) for value, result in pairs]
+    return any(origin in arrays and origin is not value for value, origin in found)
 
 
 def _is_array(value: Value) -> bool:

@@ -41,8 +41,11 @@ from .derivatives import Derivative, Derivatives, pairs, values_of
 from .pullbacks import Pullbacks
 
 _FLOATS = ("add", "sub", "mul", "neg")
-# By which places in arrays are computed. Dividing is quick where the divisor is known.
-_INTS = ("add", "sub", "mul", "lt", "where", "maximum", "minimum")
+# By which places in arrays, and conditions on them, are computed. Dividing is quick where the
+# divisor is known.
+_INTS = (
+    "add", "sub", "mul", "where", "maximum", "minimum", "lt", "le", "gt", "ge", "eq", "ne",
+)  # fmt: skip
 _DIVISIONS = ("mod", "floordiv")
 
 
@@ -53,9 +56,10 @@ def computed_again(
     arrays: Container[Value],
     constants: Container[Value],
 ) -> dict[Value, Instruction]:
-    """The instructions by which the pullback of an iteration computes the `needed` values again,
-    where that is cheaper than a stack. They use the values `given` to the pullback, those around
-    the loop, and elements of these arrays. `constants` are those of the region."""
+    """The instructions by which the pullback of an iteration, or of a side of a branch, computes
+    the `needed` values again, where that is cheaper than a stack. They use the values `given` to
+    the pullback, those from outside, and elements of these arrays. `constants` are those of the
+    region."""
     inside = set(defined(body)) - given
     cheap: dict[Value, Instruction] = {}
     for made in body.instructions:
@@ -252,17 +256,22 @@ class BlockPullback(Pullbacks):
         return (self.stack,) if self.stack is not None and self.keeps(made) else ()
 
     def expose(self, made: Branch, side: Block, block: Block) -> None:
-        """Makes the values of a side that its pullback needs results of the branch."""
-        names = {}
+        """Gives the pullback of a side the values that it needs of the side. It computes simple
+        ones again; others become results of the branch."""
+        names: dict[Value, Value] = {}
         inside = set(defined(side))
         other = made.otherwise if side is made.then else made.then
-        for value in [value for value in used([block]) if value in inside]:
+        needed = [value for value in used([block]) if value in inside]
+        again = computed_again(side, set(), needed, self.inputs, self.constants)
+        for value in [value for value in needed if value not in again]:
             names[value] = Value(value.type)
             made.results += (names[value],)
             side.results += (value,)
             with self.builder.inside(other):
                 other.results += (self.builder.zero(value.type),)
+        first = copied(Block((), list(again.values())), names).instructions
         replace(block, names)
+        block.instructions = [*first, *block.instructions]
 
     def loop(self, made: While | For, cotangents: Derivatives) -> None:
         assert self.stack is not None
