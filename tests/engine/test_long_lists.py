@@ -36,6 +36,10 @@ PROGRAMS = {
     "a long list that becomes longer": "m = append(m, [x for i in range(n)])\nfor r in m { s += r[1] }\noutput s, len(m)",
     "several items at once": "q = [i * j * x for i in range(90) for j in range(3)]\n"
     "r = [x]; for i in range(70) { r = append(append(r, x * i), 1.0) }\noutput q[7], r[-2], len(r)",
+    "a large table": "q = [[x * i - j for j in range(66)] for i in range(5)]\n"
+    "for i in range(5) { q[i][i * 47 % 66] = q[i - 1][i]; q[-1] = q[i] }\noutput q[3][4], sum(q[-1]), len(q[2])",
+    "many long rows": "q = [[x for j in range(66)]]\n"
+    "for i in range(20) { q = append(q, [v * 0.9 + i for v in q[i]]) }\noutput q[-1][5], len(q), sum(array(q))",
     "an array of a table": "t = array(table(n))\nfor i in range(n) { t[i][i] += x; t[i][i - 1] *= 2.0 }\noutput sum(t @ t)",
     "ints": "c = [[i, i * j] for i in range(90) for j in [1, 2]]\nfor i in range(90) { c[i * 7 % 180][1] += i }\noutput c[7], x",
 }  # fmt: skip

@@ -10,7 +10,7 @@ from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.types import ArrayType, is_float
 from .arrays import MAX_ELEMENTS
-from .kinds import Growing, Kind, ListOf, Stored, flat, kind_of
+from .kinds import Growing, Kind, ListOf, Stored, StoredOf, kind_of
 from .meeting import array_type
 from .names import Name
 from .requests import Requests
@@ -42,10 +42,10 @@ class GrowingLists(Requests):
                 is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
                 if short and not (is_long and self.puts_lists_in_memory):
                     continue
-                array = self.builder.zero(whole)
-                for k, number in enumerate(flat(held)):
-                    array = self.builder.put(array, self.builder.constant(k), number)
-                self.names.held[name] = Growing(array, self.builder.constant(len(held)))
+                growing = Growing(self.builder.zero(whole), self.builder.constant(0))
+                for item in held:
+                    growing = self.grown_by(growing, item, span)
+                self.names.held[name] = growing
                 grown.append(Grown(name, size))
         return grown
 
@@ -63,4 +63,12 @@ def _appended(before: Kind, after: Kind) -> ArrayType | None:
     numbers, to a list of such; otherwise None."""
     if not isinstance(before, ListOf) or not isinstance(after, ListOf):
         return None
-    return array_type(after) if len(after.items) > len(before.items) else None
+    return _type_of(after) if len(after.items) > len(before.items) else None
+
+
+def _type_of(kind: ListOf) -> ArrayType | None:
+    """The type of a list as an array. Its items may be in memory."""
+    row = kind.items[0]
+    if not isinstance(row, StoredOf) or not row.listed or any(item != row for item in kind.items):
+        return array_type(kind)
+    return ArrayType(row.type.element, (len(kind.items), *row.type.shape))
