@@ -44,7 +44,56 @@ TINY = [  # numbers beside which what the complex step adds vanishes
 ]
 
 
+# It compares values that differ in their last digits: a tiny step takes another path.
+SEARCH = """const max_iter = 400
+fn rosen(p) = 100 * (p[1] - p[0]**2)**2 + (1 - p[0])**2
+fn minimise(f, start, step = 0.5, tol = 1e-14) {
+    n = len(start)
+    pts = [start]
+    for i in range(n) {
+        p = start
+        p[i] = p[i] + step
+        pts = append(pts, p)
+    }
+    vals = [f(p) for p in pts]
+    iters = 0
+    while iters < max_iter {
+        order = argsort(vals)
+        pts = [pts[k] for k in order]
+        vals = [vals[k] for k in order]
+        if vals[n] - vals[0] < tol { break }
+        c = zeros(n)
+        for p in pts[:-1] { c = c + p / n }
+        xr = c + (c - pts[n])
+        fr = f(xr)
+        if fr < vals[0] {
+            xe = c + 2 * (c - pts[n])
+            fe = f(xe)
+            if fe < fr { pts[n] = xe; vals[n] = fe } else { pts[n] = xr; vals[n] = fr }
+        } elif fr < vals[n - 1] {
+            pts[n] = xr
+            vals[n] = fr
+        } else {
+            xc = c + 0.5 * (pts[n] - c)
+            fc = f(xc)
+            if fc < vals[n] { pts[n] = xc; vals[n] = fc }
+            else {
+                for i in range(1, n + 1) {
+                    pts[i] = pts[0] + 0.5 * (pts[i] - pts[0])
+                    vals[i] = f(pts[i])
+                }
+            }
+        }
+        iters += 1
+    }
+    return vals[0]
+}
+var a0 = -1.2
+q = minimise(rosen, array([a0, 1.0]))
+"""
+
 KINDS = {
+    "a simplex search": SEARCH,
     "an attached gradient": "var x = 2.0\nu = array(3.0)\nattach_grad(u)\nrecord { l = u**2 * x }\nbackward(l)\nq = u.grad * x",
     "that of a variable": "var x = 2.0\nattach_grad(x)\nrecord { l = x**3 }\nbackward(l)\nq = x.grad * x",
     "one that is differentiated": "var x = 2.0\nattach_grad(x)\nrecord { l = x**3 }\nbackward(l, create = true)\nq = x.grad * x",

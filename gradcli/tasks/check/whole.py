@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ...diagnostics import GradcliError
+from ...engine.backends.backend import CPU
 from ...engine.execution import running
 from ...engine.replay.rounding import rounding
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, leaves, read
-from .differences import RELIABLE, Estimate, Samples, ridders
+from .differences import RELIABLE, SHRINK, Estimate, Samples, ridders
 from .directions import Direction
+from .path import Conditions
 from .point import Case
 from .results import DISAGREE, Finding
 
@@ -75,7 +77,20 @@ def _other_slope(case: Case) -> str:
             f"along a direction of all variables the program moves by {estimate.value:.8g}, and "
             f"by its gradients {ours:.8g}"
         )
+        if _flips(case, directions):
+            return ""
     return reason
+
+
+def _flips(case: Case, directions: list[Direction]) -> bool:
+    """Whether the smallest step decides a condition otherwise, to first order: then the program
+    tells nothing of the path that the gradients are of."""
+    conditions, step = Conditions(case.point), FIRST / SHRINK ** (LEVELS - 1)
+    return any(
+        bool(CPU.xp.any(CPU.xp.abs(margin) < step * CPU.xp.abs(slope)))
+        for direction in directions
+        for _, margin, slope in conditions.margins(direction)
+    )
 
 
 def _directions(case: Case, stream: int) -> list[Direction]:
