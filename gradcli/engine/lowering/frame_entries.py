@@ -21,6 +21,7 @@ from ..regions.entries import (
     MembersEntry,
     NoEntry,
     RecordEntry,
+    TableEntry,
     Thing,
     TransformEntry,
     VariableEntry,
@@ -43,7 +44,7 @@ from ..values.kinds import (
     read,
     slot_value,
 )
-from .region_values import is_long, list_type, scalar_type
+from .region_values import columns_of, is_long, list_type, scalar_type
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -173,7 +174,7 @@ class _Observer:
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
         if type(value) is List:
-            return NoEntry("a long list is compiled only if all items are floats, or all are ints")
+            return self.table(value)
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
         if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:
@@ -196,6 +197,21 @@ class _Observer:
         if kind is None or not is_long(kind) or not self.is_of_run(kind.element):
             return None
         return kind if not is_assigned or len(value) > MAX_ELEMENTS else None
+
+    def table(self, value: List) -> Entry:
+        """A list of many rows of one form."""
+        columns = columns_of(value)
+        if columns is None:
+            return NoEntry("a long list is compiled only if its items have numbers of one form")
+        return TableEntry(self.columns(columns), len(value))
+
+    def columns(self, columns: Any) -> Entry:
+        if type(columns) is dict:
+            return RecordEntry(tuple(columns), tuple(map(self.columns, columns.values())))
+        kind = list_type(columns)
+        if kind is not None and len(kind.shape) == 1:
+            return self.taken(columns, ArrayEntry(kind, variable=False, listed=True))
+        return ListEntry(tuple(map(self.columns, columns.items)))
 
     def variable(self, variable: Variable) -> Entry:
         """A variable whose state may change."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
+from ..regions.arrays import MAX_ELEMENTS
 from ..regions.frame_loops import COUNTED, ITEMS, Iterated
 from ..values.kinds import UNSET, List
-from .region_values import as_parameter, is_long, list_type
+from .region_values import as_parameter, columns_of, is_long, list_type
 
 Items: TypeAlias = range | Window
 
@@ -48,7 +49,8 @@ def _of(source: Source) -> tuple[Any, Any]:
     held = List(source.items)
     kind = list_type(held)
     if kind is None:
-        return None, None
+        is_table = len(held) > MAX_ELEMENTS and columns_of(held) is not None
+        return (ITEMS, held) if is_table else (None, None)
     if len(kind.shape) == 1:
         return ITEMS, as_parameter(held)
     return (ITEMS, held) if is_long(kind) else (None, None)

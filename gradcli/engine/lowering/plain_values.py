@@ -20,11 +20,12 @@ from ..regions.entries import (
     ListEntry,
     NoEntry,
     RecordEntry,
+    TableEntry,
     Thing,
     TransformEntry,
 )
 from ..values.kinds import UNSET, Function, List, Transform, Variable, read
-from .region_values import as_parameter, list_type
+from .region_values import as_parameter, columns_of, list_type
 
 # Returns whether a value has an entry; if so, its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -38,6 +39,8 @@ def reader_of(entry: Entry, value: Any) -> Reader:
         return _dict(entry.keys, readers_of(entry.items, value.values()))
     if isinstance(entry, ArrayEntry):
         return _long_list(entry.type) if entry.listed else _array(value)
+    if isinstance(entry, TableEntry):
+        return _table(entry.size, reader_of(entry.columns, columns_of(value)))
     if isinstance(entry, FunctionEntry):
         held = [*[cell[0] for cell in value.cells], *value.defaults]
         return _function(value, readers_of((*(entry.captured or ()), *entry.defaults), held))
@@ -141,6 +144,16 @@ def _long_list(kind: ArrayType) -> Reader:
             return False
         numbers.append(as_parameter(value))
         return True
+
+    return reader
+
+
+def _table(size: int, columns: Reader) -> Reader:
+    def reader(value: Any, numbers: list[Any]) -> bool:
+        if type(value) is not List or len(value) != size:
+            return False
+        found = columns_of(value)
+        return found is not None and columns(found, numbers)
 
     return reader
 

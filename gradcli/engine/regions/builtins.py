@@ -27,7 +27,7 @@ from ..ir.types import (
 )
 from .arrays import MAX_ELEMENTS
 from .creation import Creation
-from .kinds import Array, Growing, Mixed, Stored, Word
+from .kinds import Array, Growing, Mixed, Stored, Table, Word
 from .long_lists import fits
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
@@ -171,14 +171,14 @@ class Builtins(Creation):
         return self.some_array(held, span)
 
     def zip(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        parts = list(map(self.sequence, operands))
-        if any(isinstance(held, Stored | Ints | Zipped) for held in parts):
+        parts = list(map(self.as_table, map(self.sequence, operands)))
+        if any(isinstance(held, Stored | Ints | Zipped | Table) for held in parts):
             return Zipped(tuple(parts))
         return tuple(zip(*[self.rows(held, span) for held in parts], strict=False))
 
     def enumerate(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        held = self.sequence(operands[0])
-        if isinstance(held, Stored | Zipped):
+        held = self.as_table(self.sequence(operands[0]))
+        if isinstance(held, Stored | Zipped | Table):
             zero, one, size = map(self.builder.constant, (0, 1, self.length_of(held, span)))
             return Zipped((Ints(Range(zero, one, size)), held))
         rows = self.rows(held, span)

@@ -12,7 +12,7 @@ from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
 from .dicts import Key
-from .kinds import Array, Growing, Mixed, Record, Stored
+from .kinds import Array, Growing, Mixed, Record, Stored, Table
 from .long_lists import LongLists, Path
 from .names import NotCompiled, Picks
 from .parts import Step, has_arrays
@@ -148,6 +148,8 @@ class Elements(LongLists):
         """The number of items of a sequence. Raises UnknownInt if it isn't known."""
         if isinstance(held, Stored):
             return held.shape[0]
+        if isinstance(held, Table):
+            return held.size
         if isinstance(held, Ints):
             return max(self.known_int(held.range.size, span), 0)
         if isinstance(held, Zipped):
@@ -162,6 +164,8 @@ class Elements(LongLists):
             return held.range.at(self.builder, index, span)
         if isinstance(held, Zipped):
             return tuple([self.item_at(part, index, span) for part in held.parts])
+        if isinstance(held, Table):
+            return self.row(held.columns, index, span)
         return self.part(held, [index], span)
 
     def ints(self, held: Ints, span: Span) -> list[Any]:
@@ -177,6 +181,8 @@ class Elements(LongLists):
             return held
         if isinstance(held, Growing):
             return self.growing_item(held, steps, span)
+        if isinstance(held, Table):
+            return self.part_of_table(held, steps, span)
         if isinstance(held, Array) and has_arrays(steps):
             held = self.packed(held)
         if isinstance(held, Stored):

@@ -15,7 +15,7 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Value
 from ..ir.types import I64, ArrayType, Scalar
 from .calls import Calls
-from .kinds import Record, Stored
+from .kinds import Record, Stored, Table
 from .names import ABSENT, Closure, Members, Name, Transform, Unknown, UnknownInt
 
 
@@ -39,6 +39,13 @@ class ArrayEntry(Struct):
     type: ArrayType
     variable: bool
     listed: bool
+
+
+class TableEntry(Struct):
+    """A list of many rows of one form, by the entries of its columns, which have that form."""
+
+    columns: Entry
+    size: int
 
 
 class VariableEntry(Struct):
@@ -104,6 +111,7 @@ Entry: TypeAlias = (
     | ListEntry
     | RecordEntry
     | ArrayEntry
+    | TableEntry
     | VariableEntry
     | MembersEntry
     | FunctionEntry
@@ -126,6 +134,8 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
         yield I64
     elif isinstance(entry, ArrayEntry):
         yield entry.type
+    elif isinstance(entry, TableEntry):
+        yield from parameters_of(entry.columns)
     elif isinstance(entry, VariableEntry) and entry.state is not None:
         yield from parameters_of(entry.state)
     elif isinstance(entry, MembersEntry):
@@ -150,6 +160,8 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     if isinstance(entry, ArrayEntry):
         array = Stored(next(parameters), entry.variable, entry.listed)
         return array if entry.listed else lowering.few_apart(array, None)
+    if isinstance(entry, TableEntry):
+        return Table(enter(lowering, entry.columns, parameters), entry.size)
     if isinstance(entry, VariableEntry):
         if entry.state is not None:
             state = enter(lowering, entry.state, parameters)
@@ -212,6 +224,8 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
             return ListEntry(every(entry.items))
         if isinstance(entry, RecordEntry):
             return RecordEntry(entry.keys, every(entry.items))
+        if isinstance(entry, TableEntry):
+            return TableEntry(of(entry.columns), entry.size)
         if isinstance(entry, VariableEntry) and entry.state is not None:
             state = of(entry.state)
             assert isinstance(state, Scalar | ArrayEntry | KnownInt)

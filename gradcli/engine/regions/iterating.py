@@ -16,7 +16,7 @@ from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Block, Value, size_of
 from .flow import breaks, returns
-from .kinds import Stored
+from .kinds import Stored, Table
 from .loops import MOST_TURNS, Loop, Loops
 from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range, Zipped
@@ -34,12 +34,12 @@ class Iterating(Loops):
 
     def for_loop(self, node: program.For) -> None:
         iterable = node.iterable
-        held = self.sequence(self.value(self.expression(iterable)))
+        held = self.as_table(self.sequence(self.value(self.expression(iterable))))
         if isinstance(held, Stored):
             self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
         elif isinstance(held, Ints):
             self.over_ints(node, held.range)
-        elif isinstance(held, Zipped):
+        elif isinstance(held, Zipped | Table):
             over = self.items(held, iterable.span)
             self.loop_or_each(node, over, self.length_of(held, iterable.span), lambda: held)
         else:
@@ -123,7 +123,7 @@ class Iterating(Loops):
                 raise
             raise UnknownInt(reason.span, over.size, reason.reason) from None
 
-    def items(self, held: Stored | Zipped, span: Span) -> Items:
+    def items(self, held: Stored | Zipped | Table, span: Span) -> Items:
         """The elements or rows of an array, or of several sequences side by side."""
         constant = self.builder.constant
         read = lambda index: self.item_at(held, index, span)  # noqa: E731

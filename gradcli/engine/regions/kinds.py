@@ -71,6 +71,14 @@ class Growing(Entity):
     count: Value
 
 
+class Table(Entity):
+    """A list of many rows of one form, which is only read. `columns` has that form, with a list of
+    the numbers of all rows, in memory, for each number of a row."""
+
+    columns: Any
+    size: int
+
+
 class Record(Entity):
     """A dict with known keys."""
 
@@ -127,6 +135,13 @@ class GrowingOf(Struct):
     type: ArrayType
 
 
+class TableOf(Struct):
+    """The kind of a `Table`, by that of its columns."""
+
+    columns: Kind
+    size: int
+
+
 class RecordOf(Struct):
     """The kind of a dict, by its keys and the kinds of its items."""
 
@@ -157,6 +172,7 @@ Kind: TypeAlias = (
     | ArrayOf
     | StoredOf
     | GrowingOf
+    | TableOf
     | WordOf
     | Known
     | Absent
@@ -178,6 +194,8 @@ def kind_of(held: Any) -> Kind:
         return StoredOf(held.type, held.variable, held.listed)
     if isinstance(held, Growing):
         return GrowingOf(held.value.array_type)
+    if isinstance(held, Table):
+        return TableOf(kind_of(held.columns), held.size)
     if isinstance(held, Mixed):
         assert isinstance(held.real.type, Scalar)
         return MixedKind(held.real.type)
@@ -204,6 +222,8 @@ def flat(*held: Any) -> Iterator[Value]:
             yield each.value
         elif isinstance(each, Growing):
             yield from (each.value, each.count)
+        elif isinstance(each, Table):
+            yield from flat(each.columns)
         elif isinstance(each, Mixed):
             yield from (each.is_int, each.whole, each.real)
         elif isinstance(each, Word):
@@ -244,6 +264,8 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield kind.type
     elif isinstance(kind, GrowingOf):
         yield from (kind.type, I64)
+    elif isinstance(kind, TableOf):
+        yield from types_of(kind.columns)
     elif isinstance(kind, MixedKind):
         yield from (BOOL, I64, kind.type)
     elif isinstance(kind, WordOf):
@@ -267,6 +289,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Stored(next(values), kind.variable, kind.listed)
     if isinstance(kind, GrowingOf):
         return Growing(next(values), next(values))
+    if isinstance(kind, TableOf):
+        return Table(rebuilt(kind.columns, values), kind.size)
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, WordOf):
