@@ -10,6 +10,7 @@ import pytest
 
 from gradcli.engine.backends.tiers import policy
 from gradcli.engine.codegen.machine import can_compile
+from gradcli.engine.codegen.row_groups import GROUP
 from tests.cli.batch_rows import PROGRAM, csv, lines
 from tests.cli.conftest import Result
 
@@ -343,6 +344,22 @@ def test_the_report_says_how_many_rows_machine_code_left(gradcli: Run, tmp_path:
     assert (report["compiled"], report["stepped_back"], report["interpreted"]) == (199, 1, 0)
     said = "199 rows by machine code, which left 1 to the interpreter"
     assert said in done.err.splitlines()
+
+
+@pytest.mark.skipif(not can_compile(0), reason="there is no machine code here")
+def test_a_row_that_goes_wrong_takes_few_others_along(gradcli: Run, tmp_path: Path) -> None:
+    """Where the place is the same for all rows, as a loop's index is, the group of rows steps
+    back."""
+    csv(tmp_path / "d.csv", *["1,2"] * 50, "5,2", *["1,2"] * 149)
+    program = """var x
+var y
+a = full(40, y)
+for i in range(40) { a[i] = x * i; if x > 4.0 { for k in range(i + 1) { a[k] = a[k + 30] } } }
+output f = sum(a)"""
+    gradcli("batch", "-e", program, *REPORTED)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["compiled"], report["stepped_back"]) == (200 - GROUP, GROUP)
+    assert (report["failed"], report["interpreted"]) == (1, 0)
 
 
 @pytest.mark.skipif(not policy().compiles, reason="nothing is compiled here")

@@ -29,8 +29,8 @@ class GroupBranches(GroupArrays):
         raise NotImplementedError
 
     def is_one_side(self, made: Instruction) -> bool:
-        """Whether all rows take the same side of a branch. Its condition is then known where the
-        stack is pushed to and where it is popped from, or in neither place: so nothing is on it."""
+        """Whether all rows take the same side of a branch. Not one that pushes or pops: rows that
+        have stepped back might take the other side there, and leave the stack out of step."""
         return (
             isinstance(made, Branch)
             and made.condition in self.shared

@@ -52,7 +52,7 @@ from .llvm_blocks import Emitter
 from .llvm_frame import BIT, INT, count_up
 from .llvm_group_arrays import Finish
 from .llvm_group_branches import GroupBranches
-from .llvm_masks import RowEmitter
+from .llvm_masks import GroupFrame, RowEmitter
 from .llvm_work import work_of_group
 from .row_groups import carries
 
@@ -157,7 +157,7 @@ class Groups(GroupBranches):
     @cached_property
     def _for_all(self) -> Emitter:
         """Emits instructions once for all rows. Where one would step back, all rows do."""
-        emitter = Emitter(self.frame, self.guards, {}, self.called)
+        emitter = Emitter(GroupFrame(self), self.guards, {}, self.called)
         emitter.values = self.shared
         return emitter
 

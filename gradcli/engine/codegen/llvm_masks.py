@@ -14,15 +14,22 @@ from .llvm_types import llvm_type
 from .llvm_vectors import of_rows
 
 
-class _RowFrame(Frame):
+class GroupFrame(Frame):
+    """The frame where something is computed for all rows of a group: all step back together."""
+
+    def __init__(self, places: Places) -> None:
+        frame = places.frame
+        self.builder, self.held, self.bottom = frame.builder, frame.held, frame.bottom
+        self.arrays, self.raised, self.step_back = frame.arrays, frame.raised, places.left
+
+
+class _RowFrame(GroupFrame):
     """The frame where a row is computed. A row that would step back only notes that."""
 
     is_masked = True
 
     def __init__(self, places: Places, row: Any, active: Any) -> None:
-        frame = places.frame
-        self.builder, self.held, self.bottom = frame.builder, frame.held, frame.bottom
-        self.arrays, self.raised, self.step_back = frame.arrays, frame.raised, frame.step_back
+        super().__init__(places)
         self.active, self.bad = active, places.bad
         self.places, self.row, self.notes = places, row, False
 

@@ -41,6 +41,7 @@ class Places:
 
     status     the address of the byte of the group's first row, which is set where the region steps
                back
+    left       the block that goes on with the next group, where all rows of this one step back
     places     the addresses of values; the values of all rows are contiguous
     shared     values that are the same for all rows
     constants  those of them that are known
@@ -52,6 +53,7 @@ class Places:
     """
 
     status: Any
+    left: Any
 
     def __init__(self, frame: Frame, guards: Guards, called: PythonFunctions) -> None:
         self.frame, self.guards, self.called = frame, guards, called
@@ -116,13 +118,13 @@ class Places:
         return self.load(self.status, row)
 
     def verify(self, made: Element | Put) -> None:
-        """Leaves the kernel if an array lacks a place that is the same for all rows: all of them
-        have stepped back then."""
+        """Leaves the group if an array lacks a place that is the same for all its rows: those that
+        get there have stepped back then."""
         known = made.place, made.array.array_type.size
         if made.place not in self.in_range and known not in self.verified:
             at_place = self.shared[made.place]
             has = self.builder.icmp_unsigned("<", at_place, ir.Constant(INT, known[1]))
-            self.frame.leave_if(self.builder.not_(has), self.frame.step_back)
+            self.frame.leave_if(self.builder.not_(has), self.left)
             self.verified.add(known)
 
     def has(self, array: Value, place: Value) -> bool:

@@ -155,6 +155,7 @@ def _group_loop(
 
     def group(start: Any) -> None:
         groups.status = make.gep(rows.status, [start], inbounds=True)
+        groups.left, after = make.append_basic_block(), make.append_basic_block()
         for each in takes:
             each.prepare(start)
             each.of_group(groups, start)
@@ -185,6 +186,13 @@ def _group_loop(
             count_up(make, ir.Constant(INT, each.size), 1, element)
         for each in gives:
             each.complete(start)
+        make.branch(after)
+        make.position_at_end(groups.left)
+        bits = ir.ArrayType(BYTE, GROUP)
+        place = make.bitcast(groups.status, bits.as_pointer())
+        make.store(ir.Constant(bits, [1] * GROUP), place, align=1)
+        make.branch(after)
+        make.position_at_end(after)
 
     count_up(make, rows.n, GROUP, group)
     frame.done([], guards.release, guards.counts)
