@@ -42,7 +42,8 @@ class _Count(NamedTuple):
 
 def count_loops(region: Region) -> Region:
     """The region with `for` in place of each `while` that counts."""
-    if not any(isinstance(made, While) for made in every(region.block)):
+    known, loops = constants_in(region.block), list(every(region.block))
+    if not any(isinstance(made, While) and _count_of(made, known) for made in loops):
         return region
     block = copied(region.block, {})
     _rewrite(block, constants_in(block))

@@ -38,7 +38,8 @@ class _Part(NamedTuple):
 def read_through(region: Region) -> Region:
     """The region without reads of copied parts. An array that is changed, or passed on, stays as it
     is: to read it later would need a copy of the whole."""
-    if not any(isinstance(made, Each) for made in every(region.block)):
+    has_each = any(isinstance(made, Each) for made in every(region.block))
+    if not has_each or not _Reading(region.block).finds_parts(region.block):
         return region
     block = copied(region.block, {})
     _Reading(block).rewrite(block)
@@ -58,14 +59,23 @@ class _Reading:
         self.others = _used_otherwise(block)
         self.parts: dict[Value, _Part] = {}
 
+    def finds_parts(self, block: Block) -> bool:
+        """Whether there is a copy of a part in a block, or inside it."""
+        for made in every(block):
+            if isinstance(made, Affine):
+                self.learn_place(made)
+        for made in every(block):
+            if isinstance(made, Each):
+                self.learn(made)
+        return bool(self.parts)
+
     def rewrite(self, block: Block) -> None:
         instructions: list[Instruction] = []
         for made in block.instructions:
             for inner in blocks_of(made):
                 self.rewrite(inner)
             if isinstance(made, Affine):
-                terms = dict(zip(made.operands, made.steps, strict=True))
-                self.places[made.result] = terms, made.offset
+                self.learn_place(made)
             elif isinstance(made, Each):
                 self.learn(made)
             elif isinstance(made, Element) and (part := self.parts.get(made.array)):
@@ -73,6 +83,10 @@ class _Reading:
                 made = Element(part.array, place, made.result)
             instructions.append(made)
         block.instructions = instructions
+
+    def learn_place(self, made: Affine) -> None:
+        terms = dict(zip(made.operands, made.steps, strict=True))
+        self.places[made.result] = terms, made.offset
 
     def learn(self, made: Each) -> None:
         """Notes which results of an `each` are copies of parts."""
