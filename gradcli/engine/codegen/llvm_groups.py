@@ -2,8 +2,8 @@
 
 Straight code is a loop over the rows of the group, which LLVM computes for several rows at once.
 Values that are needed later have a place for each row. What is the same for all rows, as the number
-of an iteration often is, is computed once. A loop of the region runs as long as any row
-of the group stays in it. A mask says which rows do; the results of the others are thrown away.
+of an iteration often is, is computed once. A loop of the region runs as long as any row of the
+group stays in it. A mask says which rows do; the results of the others are thrown away.
 
 A stack has entries of the whole group. So a row that leaves a loop before others takes part in the
 last iterations of the pullback's loop, not in the first, and finds its entries where it left them.
@@ -279,9 +279,9 @@ class Groups(GroupBranches):
             self.push_taken(made, taken)
 
     def same_for_all(self, made: For, mask: Any) -> None:
-        """A loop in which all rows take part in each iteration. Their number is on the stack unless
-        it is known."""
-        count, is_known = self.shared[made.count], made.count in self.constants
+        """A loop in which all rows take part in each iteration. Like that of other loops, the
+        number of iterations is on the stack."""
+        count = self.shared[made.count]
 
         def iteration(k: Any) -> None:
             self.guards.count(_work(made.body))
@@ -293,11 +293,12 @@ class Groups(GroupBranches):
             self.store(own, taken, row)
 
         taken = self.new_place(INT)
-        if not is_known and carries(made.body, Pop):
+        if carries(made.body, Pop):
             self.pop_taken(made, taken)
             count = self.largest(taken)
         count_up(self.builder, count, 1, iteration)
-        if not is_known and carries(made.body, Push):
+        if carries(made.body, Push):
+            self.cleared(taken)
             self.straight((), mask, (), put)
             self.push_taken(made, taken)
 

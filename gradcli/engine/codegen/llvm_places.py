@@ -118,8 +118,8 @@ class Places:
         return self.load(self.status, row)
 
     def verify(self, made: Element | Put) -> None:
-        """Leaves the group if an array lacks a place that is the same for all its rows: those that
-        get there have stepped back then."""
+        """Leaves the group if an array lacks a place that is the same for all its rows. A row gets
+        here with such a place only if it has stepped back already."""
         known = made.place, made.array.array_type.size
         if made.place not in self.in_range and known not in self.verified:
             at_place = self.shared[made.place]

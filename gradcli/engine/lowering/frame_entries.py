@@ -173,7 +173,7 @@ class _Observer:
             return self.taken(value, ArrayEntry(whole, variable=False, listed=True))
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
-        if type(value) is List:
+        if type(value) is List and len(value) > MAX_ELEMENTS:
             return self.table(value)
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))

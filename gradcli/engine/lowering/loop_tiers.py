@@ -82,7 +82,6 @@ class TieredLoop:
                 continue
             if ran is not None:
                 self._cost = 0
-                self._note.leave()
                 completion, rest = ran.completion, rest[ran.iterations :]
                 frame[0].passed += ran.iterations * self._statements
                 frame[0].work += self._entry
@@ -91,6 +90,7 @@ class TieredLoop:
                 self._count = self._work = 0  # so that it isn't tried again soon
                 self._note.ignore()
                 return through(frame, rest)
+            self._note.leave()
             if ran.stopped:
                 completion, rest = through(frame, rest[:1]), rest[1:]
                 frame[0].trace.turn_over()
@@ -145,10 +145,9 @@ class TieredLoop:
         """Whether the loop was hot in an earlier process, and is about to be so again."""
         return self._is_long(EARLY) and self._note.is_there
 
-    def _is_long(self, part: int = 1) -> bool:
-        """Whether the interpreter has done a `part` of what makes the loop hot, such as an
-        eighth."""
-        return part * self._count >= self._long or part * self._work >= self._hot
+    def _is_long(self, times: int = 1) -> bool:
+        """Whether so many `times` what the interpreter has done would make the loop hot."""
+        return times * self._count >= self._long or times * self._work >= self._hot
 
     def _worth(self, rest: Items) -> float:
         """The work that the interpreter has done, and the expected work of the rest if all of it

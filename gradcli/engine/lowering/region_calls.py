@@ -272,7 +272,8 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 def simplified(region: Region) -> Region:
     """The region with less to compute, also in its derivatives."""
-    return without_dead_code(fold(hoist(read_through(count_loops(region)))))
+    folded = fold(hoist(read_through(region)))
+    return without_dead_code(count_loops(folded))
 
 
 def compiled_form(*regions: Region) -> list[Region]:

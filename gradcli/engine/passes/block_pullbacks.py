@@ -8,7 +8,8 @@ an input with a result; it is left out where every path does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from ..ir.instructions import (
     Affine,
@@ -33,39 +34,69 @@ from ..ir.instructions import (
     While,
     blocks_of,
     constants_in,
+    every,
 )
-from ..ir.types import I64, STACK, has_tangents, is_float
+from ..ir.types import BOOL, I64, STACK, has_tangents, is_float
 from .calls import Regions
 from .copying import copied, defined, replace, used
 from .derivatives import Derivative, Derivatives, pairs, values_of
 from .pullbacks import Pullbacks
 
 _FLOATS = ("add", "sub", "mul", "neg")
-# By which places in arrays, and conditions on them, are computed. Dividing is quick where the
-# divisor is known.
+# By which places in arrays, and conditions on them, are computed.
 _INTS = (
     "add", "sub", "mul", "where", "maximum", "minimum", "lt", "le", "gt", "ge", "eq", "ne",
 )  # fmt: skip
+# Quick where the divisor is known.
 _DIVISIONS = ("mod", "floordiv")
 
 
+class Known(NamedTuple):
+    """What decides whether the pullback of a region computes a value again.
+
+    inputs     the arrays whose elements it reads again
+    constants  those of the region
+    read       the values that depend on elements of arrays
+    """
+
+    inputs: set[Value]
+    constants: Mapping[Value, Any]
+    read: set[Value]
+
+    def is_simple(self, made: Instruction) -> bool:
+        """Whether to compute an instruction again is cheaper than a stack. A condition on elements
+        stays as it was, also for a row that has stepped back since, whose elements aren't read any
+        more: the stack would be out of step if it took the other side of a branch."""
+        if isinstance(made, Operation):
+            last = made.operands[-1]
+            if is_float(made.result.type):
+                return made.op.name in _FLOATS
+            by = (*_INTS, *_DIVISIONS) if last in self.constants else _INTS
+            decides = made.result.type == BOOL and not self.read.isdisjoint(made.operands)
+            return last.type == I64 and made.op.name in by and not decides
+        if isinstance(made, Element):
+            return made.array in self.inputs
+        return isinstance(made, Cast | Constant | Affine)
+
+
+def known_of(block: Block) -> Known:
+    read: set[Value] = set()
+    for made in every(block):
+        if isinstance(made, Element) or not (blocks_of(made) or read.isdisjoint(made.operands)):
+            read.update(made.results)
+    return Known(set(block.parameters), constants_in(block), read)
+
+
 def computed_again(
-    body: Block,
-    given: set[Value],
-    needed: Iterable[Value],
-    arrays: Container[Value],
-    constants: Container[Value],
+    body: Block, given: set[Value], needed: Iterable[Value], known: Known
 ) -> dict[Value, Instruction]:
     """The instructions by which the pullback of an iteration, or of a side of a branch, computes
     the `needed` values again, where that is cheaper than a stack. They use the values `given` to
-    the pullback, those from outside, and elements of these arrays. `constants` are those of the
-    region."""
+    the pullback, those from outside, and elements of arrays."""
     inside = set(defined(body)) - given
     cheap: dict[Value, Instruction] = {}
     for made in body.instructions:
-        if _is_simple(made, arrays, constants) and all(
-            v not in inside or v in cheap for v in made.operands
-        ):
+        if known.is_simple(made) and all(v not in inside or v in cheap for v in made.operands):
             cheap[made.results[0]] = made
     wanted = {value for value in needed if value in cheap}
     for value in reversed(cheap):
@@ -74,25 +105,13 @@ def computed_again(
     return {value: made for value, made in cheap.items() if value in wanted}
 
 
-def _is_simple(made: Instruction, arrays: Container[Value], constants: Container[Value]) -> bool:
-    if isinstance(made, Operation):
-        last = made.operands[-1]
-        if is_float(made.result.type):
-            return made.op.name in _FLOATS
-        by = (*_INTS, *_DIVISIONS) if last in constants else _INTS
-        return last.type == I64 and made.op.name in by
-    simple = isinstance(made, Cast | Constant | Affine)
-    return simple or (isinstance(made, Element) and made.array in arrays)
-
-
 class BlockPullback(Pullbacks):
     """Appends the pullback of a block to the block. The block itself changes: its loops, and the
     regions that it calls, push what the pullback needs; its loops also count their iterations; its
     branches get more results.
 
-    inputs     the arrays whose elements the pullback reads again
-    constants  those of the block
-    stack      the current value of the stack, if there is one
+    known  what decides which values the pullback computes again
+    stack  the current value of the stack, if there is one
     """
 
     def __init__(
@@ -100,7 +119,7 @@ class BlockPullback(Pullbacks):
     ) -> None:
         """`stack` is the stack that the block begins with, if any."""
         super().__init__(block, varied, regions)
-        self.inputs, self.constants = set(block.parameters), constants_in(block)
+        self.known = known_of(block)
         if stack is None and any(map(self.keeps, block.instructions)):
             made = NewStack(stack := Value(STACK))
             block.instructions.insert(0, made)
@@ -262,7 +281,7 @@ class BlockPullback(Pullbacks):
         inside = set(defined(side))
         other = made.otherwise if side is made.then else made.then
         needed = [value for value in used([block]) if value in inside]
-        again = computed_again(side, set(), needed, self.inputs, self.constants)
+        again = computed_again(side, set(), needed, self.known)
         for value in [value for value in needed if value not in again]:
             names[value] = Value(value.type)
             made.results += (names[value],)
@@ -320,7 +339,7 @@ class BlockPullback(Pullbacks):
         the last result of the block and `stack` at the beginning of `back`."""
         first, inside = Block(), set(defined(body))
         needed = [value for value in used([back]) if value in inside and value.type != STACK]
-        again = computed_again(body, set(numbers), needed, self.inputs, self.constants)
+        again = computed_again(body, set(numbers), needed, self.known)
         pushed = {v: Value(v.type) for v in needed if v not in again and v not in numbers}
         names = dict(pushed)
         used_again = {*needed, *[value for made in again.values() for value in made.operands]}

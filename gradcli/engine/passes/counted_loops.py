@@ -23,7 +23,7 @@ from ..ir.instructions import (
     every,
 )
 from ..ir.scalars import WHERE
-from ..ir.types import I64
+from ..ir.types import I64, STACK
 from .copying import copied, defined, replace
 
 MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}  # with the operands exchanged
@@ -65,6 +65,8 @@ def _rewrite(block: Block, known: Mapping[Value, Any]) -> None:
 def _count_of(made: While, known: Mapping[Value, Any]) -> _Count | None:
     """How a loop counts; None if it doesn't."""
     asked = made.condition
+    if any(value.type == STACK for value in made.initial):
+        return None  # its pullback counts its iterations, too
     last = asked.instructions[-1:]
     if not all(isinstance(each, Constant) for each in asked.instructions[:-1]):
         return None

@@ -1,6 +1,6 @@
 """Expansion of derivative rules. While a region may still be differentiated, each rule is one
-operation; this pass writes the operations out that it is made of. So it does with functions of
-small matrices, whose derivatives are rules, too."""
+operation; this pass writes the operations out that it is made of. It also writes out linear algebra
+on small matrices."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def pull_back(
     block = Block((), _leading_to([value for value, _ in seeds], made, moving))
     instructions = list(block.instructions)
     pullback = Pullback(block, moving, regions)
-    pullback.inputs |= {value for value in used([block]) if isinstance(value.type, ArrayType)}
+    arrays = [value for value in used([block]) if isinstance(value.type, ArrayType)]
+    pullback.known.inputs.update(arrays)
     cotangents: Derivatives = {}
     for value, seed in seeds:
         pullback.add(cotangents, value, Derivative(seed))

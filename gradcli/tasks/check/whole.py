@@ -85,12 +85,14 @@ def _other_slope(case: Case) -> str:
 def _flips(case: Case, directions: list[Direction]) -> bool:
     """Whether the smallest step decides a condition otherwise, to first order: then the program
     tells nothing of the path that the gradients are of."""
-    conditions, step = Conditions(case.point), FIRST / SHRINK ** (LEVELS - 1)
-    return any(
-        bool(CPU.xp.any(CPU.xp.abs(margin) < step * CPU.xp.abs(slope)))
-        for direction in directions
-        for _, margin, slope in conditions.margins(direction)
-    )
+    conditions, h, xp = Conditions(case.point), FIRST / SHRINK ** (LEVELS - 1), CPU.xp
+    margins: dict[int, Any] = {}
+    slopes: dict[int, Any] = {}
+    for direction in directions:
+        for step, margin, slope in conditions.margins(direction):
+            margins[step.number] = margin
+            slopes[step.number] = slopes.get(step.number, 0.0) + slope
+    return any(bool(xp.any(xp.abs(margins[k]) < h * xp.abs(slopes[k]))) for k in margins)
 
 
 def _directions(case: Case, stream: int) -> list[Direction]:
