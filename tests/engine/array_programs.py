@@ -38,7 +38,7 @@ PROGRAMS = {
     "made": "n = 2\noutput zeros(2), ones([n, 2]), full([n], x), full(2, 3), array([1, 2]), array([1, x]), ones(n + 1)",
     "arrays of bools": "c = v > 0\noutput c + 1, c + c, c * c, c - c, -c, c / 2, abs(c), maximum(c, c), square(c), c == true, mean(c), cumsum(c), not c",
     "rounding": "output v // 0.7, v % 0.7, fmod(v, 0.7), round(v * 0.5), trunc(v), w // 2.5, w % -2, fmod(w, 3), floor(w / 2), clip(w, 0, 2.5)",
-    "of ranges": "output array(range(100, 0, -2)) * x, sum(sin(x * array(range(300)))), array(range(3)) * x",
+    "of ranges": "output sum(array(range(100, 0, -2)) * x), sum(x * array(range(300))), array(range(3)) * x",
     "made of others": "output arange(4), arange(2, 9, 3), arange(3, 0, -1) * x, zeros_like(v), ones_like(w), cumsum(v), cumsum(w), "
     "float64(w), float64(k), int64(w > 2), int64(k), stack(v, w), stack([x, 2]), stack([v, w])[1], concatenate(v, [x]), concatenate([a, [v]])",
     "longer lists": "l = append([1], x)\nl = append(l, 3)\noutput l, len(l)",
