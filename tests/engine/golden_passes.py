@@ -15,7 +15,6 @@ from gradcli.engine.ir.types import has_tangents
 from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.blocks import in_blocks
 from gradcli.engine.passes.calls import Regions
-from gradcli.engine.passes.counted_loops import count_loops
 from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
@@ -62,7 +61,6 @@ def _apart(region: Region) -> list[Region]:
 PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "fold": lambda region: [fold(region, last=True)],
     "hoist": lambda region: [hoist(region)],
-    "count_loops": lambda region: [count_loops(region)],
     "read_through": lambda region: [read_through(region)],
     "without_dead_code": lambda region: [without_dead_code(region)],
     "expand": lambda region: [expand(*_by_all(vjp, region))],  # rules have no text that is read

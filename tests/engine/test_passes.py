@@ -10,7 +10,6 @@ from gradcli.engine.codegen.python import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.passes.counted_loops import count_loops
 from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.hoisting import hoist
@@ -24,7 +23,6 @@ from .region_programs import Writer
 
 HEAD = "var x = 1.5\nvar y = -0.75\nvar n = 4\n"
 PASSES = {
-    "count_loops": count_loops,
     "read_through": read_through,
     "fold": partial(fold, last=True),
     "without_dead_code": without_dead_code,
@@ -44,7 +42,7 @@ def test_texts(name: str) -> None:
 def agree(region: Region, values: list[float]) -> None:
     """Every pass, and all together, give what the region gives."""
     verify([region])
-    together = without_dead_code(fold(hoist(read_through(count_loops(region))), last=True))
+    together = without_dead_code(fold(hoist(read_through(region)), last=True))
     for rewritten in (*[function(region) for function in PASSES.values()], together):
         verify([rewritten])
         results = []

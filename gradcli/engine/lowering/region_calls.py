@@ -20,7 +20,6 @@ from ..ir.types import has_tangents
 from ..passes.activity import leading, varied
 from ..passes.blocks import in_blocks
 from ..passes.calls import Regions
-from ..passes.counted_loops import count_loops
 from ..passes.dead_code import without_dead_code
 from ..passes.expansion import expand
 from ..passes.folding import fold
@@ -272,8 +271,7 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
 
 def simplified(region: Region) -> Region:
     """The region with less to compute, also in its derivatives."""
-    folded = fold(hoist(read_through(region)))
-    return without_dead_code(count_loops(folded))
+    return without_dead_code(fold(hoist(read_through(region))))
 
 
 def compiled_form(*regions: Region) -> list[Region]:
