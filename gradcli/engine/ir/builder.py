@@ -130,7 +130,7 @@ class Builder:
         """The place `offset + indices · steps`, where an index may be such a sum itself."""
         terms: dict[Value, int] = {}
         for index, step in zip(indices, steps, strict=True):
-            own, more = self._places.get(index) or self._known_place(index)
+            own, more = self.terms_of(index)
             offset += step * more
             for value, inner in own.items():
                 terms[value] = terms.get(value, 0) + step * inner
@@ -144,9 +144,16 @@ class Builder:
         self._places[result] = terms, offset
         return result
 
-    def _known_place(self, index: Value) -> tuple[dict[Value, int], int]:
-        known = self.known.get(index)
-        return ({index: 1}, 0) if known is None else ({}, known)
+    def terms_of(self, place: Value) -> tuple[dict[Value, int], int]:
+        """A place as a sum: values with what each is multiplied by, and an offset."""
+        if place in self.known:
+            return {}, self.known[place]
+        return self._places.get(place) or ({place: 1}, 0)
+
+    def learn(self, made: Affine) -> None:
+        """Notes a place that another builder made."""
+        terms = dict(zip(made.operands, made.steps, strict=True))
+        self._places[made.result] = terms, made.offset
 
     def each(
         self,

@@ -3,16 +3,14 @@ the row of a matrix that a function is given takes no memory, and neither does i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..ir.builder import Builder
 from ..ir.instructions import (
     Affine,
     Block,
-    Constant,
     Each,
     Element,
-    Instruction,
     Product,
     Region,
     Structural,
@@ -21,7 +19,7 @@ from ..ir.instructions import (
     constants_in,
     every,
 )
-from ..ir.types import I64, elements_of
+from ..ir.types import elements_of
 from .copying import copied, defined
 
 _READING = (Product, Structural)
@@ -31,7 +29,7 @@ class _Part(NamedTuple):
     """Adjacent elements of an array, from the one at `terms` and `offset` on."""
 
     array: Value
-    terms: Mapping[Value, int]
+    terms: dict[Value, int]
     offset: int
 
 
@@ -54,8 +52,8 @@ class _Reading:
     """
 
     def __init__(self, block: Block) -> None:
-        self.known: dict[Value, Any] = constants_in(block)
-        self.places: dict[Value, tuple[Mapping[Value, int], int]] = {}
+        self.builder = Builder(Block())
+        self.builder.known.update(constants_in(block))
         self.others = _used_otherwise(block)
         self.parts: dict[Value, _Part] = {}
 
@@ -63,30 +61,28 @@ class _Reading:
         """Whether there is a copy of a part in a block, or inside it."""
         for made in every(block):
             if isinstance(made, Affine):
-                self.learn_place(made)
+                self.builder.learn(made)
         for made in every(block):
             if isinstance(made, Each):
                 self.learn(made)
         return bool(self.parts)
 
     def rewrite(self, block: Block) -> None:
-        instructions: list[Instruction] = []
-        for made in block.instructions:
-            for inner in blocks_of(made):
-                self.rewrite(inner)
-            if isinstance(made, Affine):
-                self.learn_place(made)
-            elif isinstance(made, Each):
-                self.learn(made)
-            elif isinstance(made, Element) and (part := self.parts.get(made.array)):
-                place = self.place(part, made.place, instructions)
-                made = Element(part.array, place, made.result)
-            instructions.append(made)
-        block.instructions = instructions
-
-    def learn_place(self, made: Affine) -> None:
-        terms = dict(zip(made.operands, made.steps, strict=True))
-        self.places[made.result] = terms, made.offset
+        builder = self.builder
+        with builder.inside(Block()) as new:
+            for made in block.instructions:
+                for inner in blocks_of(made):
+                    self.rewrite(inner)
+                if isinstance(made, Affine):
+                    builder.learn(made)
+                elif isinstance(made, Each):
+                    self.learn(made)
+                elif isinstance(made, Element) and (part := self.parts.get(made.array)):
+                    places, steps = [*part.terms, made.place], [*part.terms.values(), 1]
+                    place = builder.place(places, steps, part.offset)
+                    made = Element(part.array, place, made.result)
+                builder.add(made)
+        block.instructions = new.instructions
 
     def learn(self, made: Each) -> None:
         """Notes which results of an `each` are copies of parts."""
@@ -99,36 +95,10 @@ class _Reading:
                 continue
             if not self.others.isdisjoint((result, read.array)):
                 continue
-            terms, offset = self.place_of(read.place)
+            terms, offset = self.builder.terms_of(read.place)
             if terms.get(place) == 1 and terms.keys().isdisjoint(defined(made.body)[1:]):
                 rest = {value: step for value, step in terms.items() if value is not place}
                 self.parts[result] = _Part(read.array, rest, offset)
-
-    def place_of(self, value: Value) -> tuple[Mapping[Value, int], int]:
-        """A place as terms and an offset."""
-        if value in self.known:
-            return {}, self.known[value]
-        return self.places.get(value, ({value: 1}, 0))
-
-    def place(self, part: _Part, place: Value, added: list[Instruction]) -> Value:
-        """The place in an array of an element of one of its parts. What computes it is added to
-        some instructions."""
-        terms, offset = self.place_of(place)
-        both = dict(part.terms)
-        for value, step in terms.items():
-            both[value] = both.get(value, 0) + step
-        both = {value: step for value, step in both.items() if step}
-        offset += part.offset
-        if offset == 0 and [*both.values()] == [1]:
-            return next(iter(both))
-        result = Value(I64)
-        if both:
-            self.places[result] = both, offset
-            added.append(Affine(tuple(both), tuple(both.values()), offset, result))
-        else:
-            self.known[result] = offset
-            added.append(Constant(offset, result))
-        return result
 
 
 def _used_otherwise(block: Block) -> set[Value]:
