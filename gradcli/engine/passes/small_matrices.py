@@ -93,10 +93,10 @@ class _Writer:
         """The largest absolute value."""
         return reduce(lambda a, b: self.op("maximum", a, b), [self.op("abs", v) for v in row])
 
-    def verify(self, pivot: Value, size: Value) -> None:
-        """Steps back unless a pivot has digits left of the `size` that elements had."""
+    def verify(self, left: Value, size: Value) -> None:
+        """Steps back unless what is left of a number has digits of the `size` that it had."""
         least = self.op("mul", size, self.number(LEAST))
-        self.builder.add(Check(self.op("gt", self.op("abs", pivot), least)))
+        self.builder.add(Check(self.op("gt", left, least)))
 
     # ---- elimination -----------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class _Writer:
                 rows[k], rows[i] = self.swapped(larger, rows[k], rows[i])
                 [sizes[k]], [sizes[i]] = self.swapped(larger, [sizes[k]], [sizes[i]])
                 sign = self.builder.operation(WHERE, [larger, self.op("neg", sign), sign])
-            self.verify(rows[k][k], sizes[k])
+            self.verify(self.op("abs", rows[k][k]), sizes[k])
             for row in rows[k + 1 :]:
                 factor = self.op("div", row[k], rows[k][k])
                 for j in range(k + 1, len(row)):
@@ -148,7 +148,7 @@ class _Writer:
         if lower:  # turned by half, it is an upper one
             a, b = [row[::-1] for row in a[::-1]], b[::-1]
         for i, row in enumerate(a):
-            self.verify(row[i], self.largest(row[i:]))
+            self.verify(self.op("abs", row[i]), self.largest(row[i:]))
         found = self.substituted([[*left, *right] for left, right in zip(a, b, strict=True)])
         return found[::-1] if lower else found
 
@@ -158,18 +158,16 @@ class _Writer:
 
     def cholesky(self, a: Matrix) -> Matrix:
         """The lower triangle, of the symmetric part."""
-        n, half = len(a), self.number(0.5)
-        zero = self.number(0.0)
-        lower = [[zero] * n for _ in a]
-        for i in range(n):
+        half, zero = self.number(0.5), self.number(0.0)
+        lower = [[zero] * len(a) for _ in a]
+        for i in range(len(a)):
             for k in range(i + 1):
                 both = self.op("mul", half, self.op("add", a[i][k], a[k][i]))
                 rest = self.less(both, lower[i][:k], lower[k][:k])
                 if k < i:
                     lower[i][k] = self.op("div", rest, lower[k][k])
                     continue
-                least = self.op("mul", self.op("abs", both), self.number(LEAST))
-                self.builder.add(Check(self.op("gt", rest, least)))
+                self.verify(rest, self.op("abs", both))
                 lower[i][i] = self.op("sqrt", rest)
         return lower
 
@@ -211,11 +209,8 @@ class _Writer:
         for k, (number, along) in enumerate(pairs[0]):
             rest = _without(pairs, 0, k)
             minor = self.minor([[first for first, _ in row] for row in rest])
-            by_along, by_rest = (
-                self.op("mul", along, minor),
-                self.op("mul", number, self.change(rest)),
-            )
-            parts.append(self.op("add", by_along, by_rest))
+            products = [(along, minor), (number, self.change(rest))]
+            parts.append(self.sum(self.op("mul", *pair) for pair in products))
         return self.alternating(parts)
 
     def alternating(self, parts: Sequence[Value]) -> Value:
