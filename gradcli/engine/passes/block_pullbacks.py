@@ -51,7 +51,7 @@ _INTS = (
 _DIVISIONS = ("mod", "floordiv")
 
 
-class Known(NamedTuple):
+class Recomputable(NamedTuple):
     """What decides whether the pullback of a region computes a value again.
 
     inputs     the arrays whose elements it reads again
@@ -79,16 +79,17 @@ class Known(NamedTuple):
         return isinstance(made, Cast | Constant | Affine)
 
 
-def known_of(block: Block) -> Known:
+def recomputable_in(block: Block) -> Recomputable:
+    """The same for a region, of which it may read the parameters again."""
     read: set[Value] = set()
     for made in every(block):
         if isinstance(made, Element) or not (blocks_of(made) or read.isdisjoint(made.operands)):
             read.update(made.results)
-    return Known(set(block.parameters), constants_in(block), read)
+    return Recomputable(set(block.parameters), constants_in(block), read)
 
 
 def computed_again(
-    body: Block, given: set[Value], needed: Iterable[Value], known: Known
+    body: Block, given: set[Value], needed: Iterable[Value], recomputable: Recomputable
 ) -> dict[Value, Instruction]:
     """The instructions by which the pullback of an iteration, or of a side of a branch, computes
     the `needed` values again, where that is cheaper than a stack. They use the values `given` to
@@ -96,7 +97,8 @@ def computed_again(
     inside = set(defined(body)) - given
     cheap: dict[Value, Instruction] = {}
     for made in body.instructions:
-        if known.is_simple(made) and all(v not in inside or v in cheap for v in made.operands):
+        is_there = all(v not in inside or v in cheap for v in made.operands)
+        if is_there and recomputable.is_simple(made):
             cheap[made.results[0]] = made
     wanted = {value for value in needed if value in cheap}
     for value in reversed(cheap):
@@ -110,8 +112,8 @@ class BlockPullback(Pullbacks):
     regions that it calls, push what the pullback needs; its loops also count their iterations; its
     branches get more results.
 
-    known  what decides which values the pullback computes again
-    stack  the current value of the stack, if there is one
+    recomputable  what decides which values the pullback computes again
+    stack         the current value of the stack, if there is one
     """
 
     def __init__(
@@ -119,7 +121,7 @@ class BlockPullback(Pullbacks):
     ) -> None:
         """`stack` is the stack that the block begins with, if any."""
         super().__init__(block, varied, regions)
-        self.known = known_of(block)
+        self.recomputable = recomputable_in(block)
         if stack is None and any(map(self.keeps, block.instructions)):
             made = NewStack(stack := Value(STACK))
             block.instructions.insert(0, made)
@@ -281,7 +283,7 @@ class BlockPullback(Pullbacks):
         inside = set(defined(side))
         other = made.otherwise if side is made.then else made.then
         needed = [value for value in used([block]) if value in inside]
-        again = computed_again(side, set(), needed, self.known)
+        again = computed_again(side, set(), needed, self.recomputable)
         for value in [value for value in needed if value not in again]:
             names[value] = Value(value.type)
             made.results += (names[value],)
@@ -339,7 +341,7 @@ class BlockPullback(Pullbacks):
         the last result of the block and `stack` at the beginning of `back`."""
         first, inside = Block(), set(defined(body))
         needed = [value for value in used([back]) if value in inside and value.type != STACK]
-        again = computed_again(body, set(numbers), needed, self.known)
+        again = computed_again(body, set(numbers), needed, self.recomputable)
         pushed = {v: Value(v.type) for v in needed if v not in again and v not in numbers}
         names = dict(pushed)
         used_again = {*needed, *[value for made in again.values() for value in made.operands]}

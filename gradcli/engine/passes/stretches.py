@@ -47,7 +47,7 @@ def pull_back(
     instructions = list(block.instructions)
     pullback = Pullback(block, moving, regions)
     arrays = [value for value in used([block]) if isinstance(value.type, ArrayType)]
-    pullback.known.inputs.update(arrays)
+    pullback.recomputable.inputs.update(arrays)
     cotangents: Derivatives = {}
     for value, seed in seeds:
         pullback.add(cotangents, value, Derivative(seed))

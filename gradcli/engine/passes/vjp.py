@@ -106,7 +106,7 @@ def divided(
     inputs = [block.parameters[k] for k in wrt]
     pullback = Pullback(block, varied(block, inputs), regions, start)
     regions.verify_rules(block, pullback.varied)
-    pullback.known.inputs.clear()
+    pullback.recomputable.inputs.clear()
     size, given = len(block.instructions), Value(STACK)
     kept, pullback.stack = pullback.stack or start, given
     seeds = [Value(block.results[k].type) for k in of]
