@@ -29,6 +29,7 @@ PROGRAMS = {
     "in a function": "fn f(rows, x) { s = 0.0; for t in range(3) { for e in rows { s = s * 0.9 + sin(x * e[2]) * e[0] } }; return s }\noutput f(edges, x)",
     "a row at an index": "fn f(x) { s = 0.0; for k in range(400) { e = edges[k * 7 % 90]; s += x * e[2] * edges[-1][1] + named[k % 90].at[1] }; return s }\noutput f(x)",
     "how many": "fn f(rows) = len(rows) * x\nfor k in range(len(edges)) { s += x * edges[k][2] }\noutput s, f(named)",
+    "an int beside that decides a shape": "fn f(n, rows, x) { a = zeros(n); for e in rows { a[e[0] % n] += x * e[2] }; return sum(a * a) }\nfor k in range(3) { s += f(5, edges, x) }\noutput s",
     "a loop that is left": "for e in edges { if e[2] > 9.0 { break }; s += x * e[2] }\noutput s",
 }  # fmt: skip
 # What the interpreter runs: rows of several forms, with what isn't known, or that change.
@@ -38,6 +39,7 @@ OTHERS = {
     "a row that depends on a variable": "edges[3] = [1, 2, x]\nfor e in edges { s += e[2]**2 }\noutput s, edges[3], edges[4]",
     "words": 'w = [[e[0], "a" if e[0] > 3 else "b"] for e in edges]\nfor e in w { s += x if e[1] == "a" else 1.0 }\noutput s',
     "a row that is changed": "for k in range(90) { edges[k] = [1, 2, x * k] }\nfor e in edges { s += e[2] }\noutput s, edges[5]",
+    "lists too deep for an entry": "v = [[[[[[[[[]]]]]]]]]\nfor k in range(9) { s += x * k * len(v) }\noutput s",
     "no such row": "fn f(x) { s = 0.0; for k in range(92) { s += x * edges[k][2] }; return s }\noutput f(x)",
 }  # fmt: skip
 
