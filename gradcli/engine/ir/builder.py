@@ -36,7 +36,7 @@ from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, r
 _ON_INTS: dict[str, Callable[..., int]] = {
     name: getattr(operator, name)
     for name in ("neg", "add", "sub", "mul", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
-}
+} | {"maximum": max, "minimum": min}
 
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 

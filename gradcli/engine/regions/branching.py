@@ -51,6 +51,7 @@ class Branching:
         # For the ints that loops count, the loops to lower iteration by iteration to know them.
         self.counters: dict[Value, frozenset[int]] = {}
         self.naturals: set[Value] = set()  # ints that loops count and that are never negative
+        self.room = 0  # of the tables that lists of different lengths become, if they do
         self.draws = Name(self.frame, DRAWS)
         self.states: list[Name] = []  # of the variables
         self.given_variables: list[Variable] = []  # those that the region was entered with
@@ -232,7 +233,7 @@ class Branching:
                 )
                 for held, n in ((a, names), (b, others))
             )
-        kind = joined(kind_of(a), kind_of(b), differ)
+        kind = joined(kind_of(a), kind_of(b), differ, self.room)
         found = []
         for block, held in ((first, a), (second, b)):
             with self.builder.inside(block):

@@ -27,8 +27,7 @@ from ..ir.types import (
 )
 from .arrays import MAX_ELEMENTS
 from .creation import Creation
-from .kinds import Array, Growing, Mixed, Stored, Table, Word
-from .long_lists import fits
+from .kinds import Array, Mixed, Stored, Table, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
 from .ranges import Ints, Range, Zipped
@@ -136,31 +135,17 @@ class Builtins(Creation):
 
     def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
         held = self.sequence(operands[0])
-        if isinstance(held, Growing):
-            return held.count
-        return self.builder.constant(self.length_of(held, span))
+        return self.count_of(held, span)
 
     def append(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         held, number = operands
-        if isinstance(held, Growing):
-            return self.grown_by(held, number, span)
+        if isinstance(held, Table):
+            return self.appended(held, number, span)
         if isinstance(held, Stored) and held.listed and held.shape[0] <= MAX_ELEMENTS:
             held = tuple(self.rows(held, span))
         if type(held) is not tuple:
             raise NotCompiled("`append` is compiled only for lists", span)
         return (*held, number)
-
-    def grown_by(self, held: Growing, item: Any, span: Span) -> Growing:
-        kind, builder = held.value.array_type, self.builder
-        if not fits(item, kind.element, kind.shape[1:]):
-            raise NotCompiled("a list of numbers of several types is not compiled", span)
-        size = builder.constant(kind.shape[0])
-        builder.add(Check(builder.apply("lt", [held.count, size], span)))
-        if isinstance(item, Value):
-            array = builder.put(held.value, held.count, item)
-        else:
-            array = self.list_with(Stored(held.value), [held.count], item, span).value
-        return Growing(array, builder.apply("add", [held.count, builder.constant(1)], span))
 
     def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         [held] = operands
@@ -179,8 +164,8 @@ class Builtins(Creation):
     def enumerate(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         held = self.as_table(self.sequence(operands[0]))
         if isinstance(held, Stored | Zipped | Table):
-            zero, one, size = map(self.builder.constant, (0, 1, self.length_of(held, span)))
-            return Zipped((Ints(Range(zero, one, size)), held))
+            zero, one = map(self.builder.constant, (0, 1))
+            return Zipped((Ints(Range(zero, one, self.count_of(held, span))), held))
         rows = self.rows(held, span)
         return tuple([(self.builder.constant(k), row) for k, row in enumerate(rows)])
 

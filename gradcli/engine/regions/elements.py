@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from types import EllipsisType
 from typing import Any, TypeGuard
 
@@ -12,19 +13,20 @@ from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
 from .dicts import Key
-from .kinds import Array, Growing, Mixed, Record, Stored, Table
-from .long_lists import LongLists, Path
+from .kinds import Array, Mixed, Record, Stored, Table
+from .long_lists import Path
 from .names import NotCompiled, Picks
 from .parts import Step, has_arrays
 from .ranges import Ints, Zipped
 from .stored import Pending
+from .tables import Tables
 
 NEW_AXIS = None
 # An item in the brackets of an index: a step, `...` for the axes in between, or a new axis.
 Item = Step | EllipsisType | None
 
 
-class Elements(LongLists):
+class Elements(Tables):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:
@@ -149,12 +151,23 @@ class Elements(LongLists):
         if isinstance(held, Stored):
             return held.shape[0]
         if isinstance(held, Table):
-            return held.size
+            return self.known_int(held.count, span)
         if isinstance(held, Ints):
             return max(self.known_int(held.range.size, span), 0)
         if isinstance(held, Zipped):
             return min([self.length_of(part, span) for part in held.parts])
         return len(self.rows(held, span))
+
+    def count_of(self, held: Any, span: Span) -> Value:
+        """The number of items of a sequence."""
+        if isinstance(held, Table):
+            return held.count
+        if isinstance(held, Ints):
+            return self.builder.apply("maximum", [held.range.size, self.builder.constant(0)], span)
+        if isinstance(held, Zipped):
+            counts = [self.count_of(part, span) for part in held.parts]
+            return reduce(lambda a, b: self.builder.apply("minimum", [a, b], span), counts)
+        return self.builder.constant(self.length_of(held, span))
 
     def item_at(self, held: Any, index: Value, span: Span) -> Any:
         """The item of a sequence at an index that is in range."""
@@ -179,8 +192,6 @@ class Elements(LongLists):
         """The part of a list or an array at an index."""
         if not steps:
             return held
-        if isinstance(held, Growing):
-            return self.growing_item(held, steps, span)
         if isinstance(held, Table):
             return self.part_of_table(held, steps, span)
         if isinstance(held, Array) and has_arrays(steps):
@@ -207,15 +218,6 @@ class Elements(LongLists):
         if not isinstance(held, Array):
             return held
         return tuple([self.as_list(row, span) for row in self.rows(held, span)])
-
-    def growing_item(self, held: Growing, steps: Sequence[Step], span: Span) -> Any:
-        [step] = steps if len(steps) == 1 else [None]
-        if not isinstance(step, Value):
-            raise NotCompiled("a part of a list that becomes longer is not compiled", span)
-        place = self.counted_from_0(step, held.count, span)
-        if len(held.value.array_type.shape) == 1:
-            return self.builder.element(held.value, place)
-        return self.as_list(self.stored_part(Stored(held.value), [place], span), span)
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
         """Several rows of an array, or parts of them."""
@@ -290,6 +292,8 @@ class Elements(LongLists):
         step, *rest = steps
         if isinstance(held, Array | Stored) and held.variable:
             raise NotCompiled("this array is a variable, or may be", span)
+        if isinstance(held, Table):
+            return self.table_with(held, steps, value, span)
         if isinstance(held, Stored) and held.listed:
             return self.list_with(held, steps, value, span)
         if isinstance(held, Stored):

@@ -161,7 +161,8 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         array = Stored(next(parameters), entry.variable, entry.listed)
         return array if entry.listed else lowering.few_apart(array, None)
     if isinstance(entry, TableEntry):
-        return Table(enter(lowering, entry.columns, parameters), entry.size)
+        columns = enter(lowering, entry.columns, parameters)
+        return Table(columns, lowering.builder.constant(entry.size))
     if isinstance(entry, VariableEntry):
         if entry.state is not None:
             state = enter(lowering, entry.state, parameters)

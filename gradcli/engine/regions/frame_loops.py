@@ -17,7 +17,7 @@ from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
 from .growing import Grown
-from .kinds import GrowingOf, Kind, MaybeOf, WordOf, flat, kind_of, plain
+from .kinds import Kind, MaybeOf, TableOf, WordOf, flat, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .meeting import joined
@@ -193,4 +193,4 @@ def add_iterations(
 
 def _is_carried(kind: Kind) -> bool:
     kind = kind.kind if isinstance(kind, MaybeOf) else kind
-    return is_settled(kind) or isinstance(kind, GrowingOf)
+    return is_settled(kind) or isinstance(kind, TableOf)

@@ -10,8 +10,8 @@ from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.types import ArrayType, is_float
 from .arrays import MAX_ELEMENTS
-from .kinds import Growing, Kind, ListOf, Stored, StoredOf, kind_of
-from .meeting import array_type
+from .columns import array_type
+from .kinds import Kind, ListOf, Stored, StoredOf, Table, kind_of
 from .names import Name
 from .requests import Requests
 
@@ -42,9 +42,10 @@ class GrowingLists(Requests):
                 is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
                 if short and not (is_long and self.puts_lists_in_memory):
                     continue
-                growing = Growing(self.builder.zero(whole), self.builder.constant(0))
+                columns = Stored(self.builder.zero(whole), listed=True)
+                growing = Table(columns, self.builder.constant(0))
                 for item in held:
-                    growing = self.grown_by(growing, item, span)
+                    growing = self.appended(growing, item, span)
                 self.names.held[name] = growing
                 grown.append(Grown(name, size))
         return grown
@@ -55,7 +56,7 @@ class GrowingLists(Requests):
             held = self.names.held[name]
             is_full = self.builder.apply("eq", [held.count, self.builder.constant(size)], span)
             self.builder.add(Check(is_full))
-            self.names.held[name] = Stored(held.value, listed=True)
+            self.names.held[name] = held.columns
 
 
 def _appended(before: Kind, after: Kind) -> ArrayType | None:

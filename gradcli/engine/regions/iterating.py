@@ -15,12 +15,13 @@ from typing import Any
 from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Block, Value, size_of
-from .flow import breaks, returns
+from .flow import appends, breaks, returns
 from .kinds import Stored, Table
 from .loops import MOST_TURNS, Loop, Loops
 from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range, Zipped
 
+ROOM = 2**12  # items of a list whose length isn't known
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 # Instructions of all iterations of a loop that counts the indices of few elements.
 MOST_INSTRUCTIONS = 1024
@@ -30,9 +31,34 @@ class Iterating(Loops):
     """The lowering of `for` and `while`, as loops or iteration by iteration."""
 
     def while_loop(self, node: program.While) -> None:
+        self.with_tables(node, lambda: self.while_or_turns(node))
+
+    def while_or_turns(self, node: program.While) -> None:
         self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
 
     def for_loop(self, node: program.For) -> None:
+        self.with_tables(node, lambda: self.for_in_some_way(node))
+
+    def with_tables(self, node: program.While | program.For, lower: Callable[[], None]) -> None:
+        """Lowers a loop. Where that isn't compiled, and it appends to lists, those of different
+        lengths become tables."""
+        if self.room or not appends(node):
+            lower()
+            return
+        try:
+            with self.attempt():
+                lower()
+            return
+        except (Picks, UnknownInt):
+            raise
+        except NotCompiled:
+            self.room = ROOM
+        try:
+            lower()
+        finally:
+            self.room = 0
+
+    def for_in_some_way(self, node: program.For) -> None:
         iterable = node.iterable
         held = self.as_table(self.sequence(self.value(self.expression(iterable))))
         if isinstance(held, Stored):
@@ -41,7 +67,11 @@ class Iterating(Loops):
             self.over_ints(node, held.range)
         elif isinstance(held, Zipped | Table):
             over = self.items(held, iterable.span)
-            self.loop_or_each(node, over, self.length_of(held, iterable.span), lambda: held)
+            size = self.builder.known.get(over.size)
+            if size is None:
+                self.loop(node, over)
+            else:
+                self.loop_or_each(node, over, size, lambda: held)
         else:
             self.unrolled(node, held)
 
@@ -125,9 +155,8 @@ class Iterating(Loops):
 
     def items(self, held: Stored | Zipped | Table, span: Span) -> Items:
         """The elements or rows of an array, or of several sequences side by side."""
-        constant = self.builder.constant
         read = lambda index: self.item_at(held, index, span)  # noqa: E731
-        return Items(read, constant(0), constant(self.length_of(held, span)))
+        return Items(read, self.builder.constant(0), self.count_of(held, span))
 
     def unrolled(self, node: program.For, items: Any, most: int | None = None) -> None:
         """A loop over a list, one iteration after another, of at most `most` instructions

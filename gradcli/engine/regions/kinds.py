@@ -63,20 +63,13 @@ class Stored(Entity):
         return self.type.shape
 
 
-class Growing(Entity):
-    """A list of numbers that a loop makes longer. The array has room for all of them; the first
-    `count` places are filled."""
-
-    value: Value
-    count: Value
-
-
 class Table(Entity):
-    """A list of many rows of one form, which is only read. `columns` has that form, with a list of
-    the numbers of all rows, in memory, for each number of a row."""
+    """A list of items of one form, in memory. `columns` has that form; in place of a number, an
+    array, or a list of numbers, it has those of all items. There may be room for more items: only
+    the first `count` places are filled."""
 
     columns: Any
-    size: int
+    count: Value
 
 
 class Record(Entity):
@@ -129,17 +122,10 @@ class StoredOf(Struct):
     listed: bool = False
 
 
-class GrowingOf(Struct):
-    """The kind of a `Growing` list."""
-
-    type: ArrayType
-
-
 class TableOf(Struct):
     """The kind of a `Table`, by that of its columns."""
 
     columns: Kind
-    size: int
 
 
 class RecordOf(Struct):
@@ -171,7 +157,6 @@ Kind: TypeAlias = (
     | RecordOf
     | ArrayOf
     | StoredOf
-    | GrowingOf
     | TableOf
     | WordOf
     | Known
@@ -192,10 +177,8 @@ def kind_of(held: Any) -> Kind:
         return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Stored):
         return StoredOf(held.type, held.variable, held.listed)
-    if isinstance(held, Growing):
-        return GrowingOf(held.value.array_type)
     if isinstance(held, Table):
-        return TableOf(kind_of(held.columns), held.size)
+        return TableOf(kind_of(held.columns))
     if isinstance(held, Mixed):
         assert isinstance(held.real.type, Scalar)
         return MixedKind(held.real.type)
@@ -220,10 +203,8 @@ def flat(*held: Any) -> Iterator[Value]:
             yield from each.items
         elif isinstance(each, Stored):
             yield each.value
-        elif isinstance(each, Growing):
-            yield from (each.value, each.count)
         elif isinstance(each, Table):
-            yield from flat(each.columns)
+            yield from flat(each.columns, each.count)
         elif isinstance(each, Mixed):
             yield from (each.is_int, each.whole, each.real)
         elif isinstance(each, Word):
@@ -262,10 +243,9 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield from [kind.type] * prod(kind.shape)
     elif isinstance(kind, StoredOf):
         yield kind.type
-    elif isinstance(kind, GrowingOf):
-        yield from (kind.type, I64)
     elif isinstance(kind, TableOf):
         yield from types_of(kind.columns)
+        yield I64
     elif isinstance(kind, MixedKind):
         yield from (BOOL, I64, kind.type)
     elif isinstance(kind, WordOf):
@@ -287,10 +267,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, StoredOf):
         return Stored(next(values), kind.variable, kind.listed)
-    if isinstance(kind, GrowingOf):
-        return Growing(next(values), next(values))
     if isinstance(kind, TableOf):
-        return Table(rebuilt(kind.columns, values), kind.size)
+        return Table(rebuilt(kind.columns, values), next(values))
     if isinstance(kind, MixedKind):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, WordOf):

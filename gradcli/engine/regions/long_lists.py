@@ -11,11 +11,11 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Value
-from ..ir.types import BOOL, ArrayType, Scalar, element_of
+from ..ir.types import ArrayType, Scalar
 from .arrays import MAX_ELEMENTS
+from .columns import array_type, in_memory
 from .dicts import Dicts, Key
-from .kinds import Record, Stored, StoredOf, Table, flat, kind_of, leaves_of
-from .meeting import array_type, in_memory
+from .kinds import Stored, StoredOf, kind_of
 from .names import NotCompiled
 from .parts import Step
 
@@ -63,46 +63,6 @@ class LongLists(Dicts):
             raise NotCompiled("this change of a list of many numbers is not compiled", span)
         put = self.stacked(value, span) if type(value) is tuple else value
         return Stored(self.stored_with(held, steps, put, span).value, listed=True)
-
-    # ---- rows of one form ------------------------------------------------------------------------
-
-    def as_table(self, held: Any) -> Any:
-        """A list of many rows of one form, all of whose numbers are known, in memory; anything else
-        as it is."""
-        if type(held) is not tuple or len(held) <= MAX_ELEMENTS or not self._is_table(held):
-            return held
-        columns = self._columns(held)
-        return columns if isinstance(columns, Stored) else Table(columns, len(held))
-
-    def _is_table(self, held: tuple[Any, ...]) -> bool:
-        kind = kind_of(held[0])
-        numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
-        known = numbers and all(value in self.builder.known for value in flat(held))
-        return known and any(True for _ in flat(held[0])) and all(kind_of(v) == kind for v in held)
-
-    def _columns(self, rows: tuple[Any, ...]) -> Any:
-        """The columns of rows of one form."""
-        first = rows[0]
-        if isinstance(first, Value):
-            return in_memory(self.builder, rows, ArrayType(element_of(first.type), (len(rows),)))
-        items = [row.items if isinstance(row, Record) else row for row in rows]
-        columns = tuple(map(self._columns, zip(*items, strict=True)))
-        return Record(first.keys, columns) if isinstance(first, Record) else columns
-
-    def row(self, columns: Any, index: Value, span: Span) -> Any:
-        """The row of a table at an index that is in range."""
-        if isinstance(columns, Stored):
-            return self.part(columns, [index], span)
-        if isinstance(columns, Record):
-            return Record(columns.keys, self.row(columns.items, index, span))
-        return tuple([self.row(column, index, span) for column in columns])
-
-    def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
-        at, *rest = steps
-        if not isinstance(at, Value):
-            raise NotCompiled("only an int picks a row of a list of many rows", span)
-        row = self.row(held.columns, self.counted_from_0(at, held.size, span), span)
-        return self.part(row, rest, span)
 
 
 def _leading_ints(path: Sequence[Path]) -> tuple[list[Step], int]:

@@ -170,7 +170,8 @@ class Loops(Counting):
         """The kinds that fit both before and after an iteration."""
         differ = Unknown("a name changes its kind in this loop", loop.node.span)
         given = _given(loop, iteration)
-        return [joined(a, b, differ) for a, b in zip(kinds, given, strict=True)]
+        pairs = zip(kinds, given, strict=True)
+        return [joined(a, b, differ, self.room) for a, b in pairs]
 
     def iteration(self, loop: Loop, kinds: list[Kind]) -> Iteration:
         """Lowers an iteration that gets these kinds."""

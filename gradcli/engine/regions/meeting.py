@@ -2,7 +2,7 @@
 
 An int and a float become a `Mixed`, because an int is printed and divided in its own way, and may
 outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`. A list of numbers that one
-path has put in memory is in memory on both.
+path has put in memory is in memory on both. Lists of different lengths may become a table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.builder import Builder
-from ..ir.types import BOOL, I64, ArrayType, Scalar, is_float
+from ..ir.types import I64, Scalar, is_float
+from .columns import array_type, as_table, in_memory, table_of
 from .kinds import (
     Array,
     ArrayOf,
@@ -25,9 +26,9 @@ from .kinds import (
     RecordOf,
     Stored,
     StoredOf,
+    TableOf,
     Word,
     WordOf,
-    flat,
     kind_of,
     rebuilt,
     types_of,
@@ -35,31 +36,10 @@ from .kinds import (
 from .names import ABSENT, Absent, Unknown
 
 
-def array_type(kind: Kind) -> ArrayType | None:
-    """The type of a list of numbers, or of lists of numbers of one length, as an array. None for
-    anything else, also for a list of ints and floats."""
-    if not isinstance(kind, ListOf) or not kind.items:
-        return None
-    first, n = kind.items[0], len(kind.items)
-    if any(item != first for item in kind.items) or first == BOOL:
-        return None
-    if isinstance(first, Scalar):
-        return ArrayType(first, (n,))
-    row = array_type(first)
-    return None if row is None else ArrayType(row.element, (n, *row.shape))
-
-
-def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Stored:
-    """A list of numbers, or of lists of these, as one value."""
-    array = builder.room(kind)
-    for k, number in enumerate(flat(held)):
-        array = builder.put(array, builder.constant(k), number)
-    return Stored(array, listed=True)
-
-
-def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
+def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     """The kind of what has kind `a` on one path and `b` on the other. `differ` if there is no such
-    kind."""
+    kind. Lists of different lengths become a table with `room` for so many items, if that isn't
+    0."""
     if a == b:
         return a
     for kind in (a, b):
@@ -67,16 +47,18 @@ def joined(a: Kind, b: Kind, differ: Unknown) -> Kind:
             return kind
     if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
         there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
-        return _maybe(joined(there[0], there[-1], differ))
+        return _maybe(joined(there[0], there[-1], differ, room))
     if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
-        return ListOf(tuple([joined(x, y, differ) for x, y in pairs]))
+        return ListOf(tuple([joined(x, y, differ, room) for x, y in pairs]))
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, ListOf) and isinstance(other, StoredOf) and other.listed:
-            return other if array_type(one) == other.type else differ
+        if isinstance(other, StoredOf) and other.listed and array_type(one) == other.type:
+            return other
+    if (table := table_of(a, b, room)) is not None:
+        return table
     if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
         pairs = zip(a.items, b.items, strict=True)
-        return RecordOf(a.keys, tuple([joined(x, y, differ) for x, y in pairs]))
+        return RecordOf(a.keys, tuple([joined(x, y, differ, room) for x, y in pairs]))
     if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
         same = (a.shape, a.type) == (b.shape, b.type)
         return ArrayOf(a.shape, a.type, True) if same else differ
@@ -106,6 +88,8 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     """What is held, converted to a kind that its own kind was joined to."""
     if isinstance(kind, Unknown) or kind_of(held) == kind:
         return kind if isinstance(kind, Unknown) else held
+    if isinstance(kind, TableOf):
+        return as_table(builder, held, kind)
     if isinstance(kind, MaybeOf):
         if held is ABSENT:
             return Maybe(builder.constant(False), _zero(builder, kind.kind))
