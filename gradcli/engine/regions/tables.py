@@ -1,0 +1,130 @@
+"""Tables: lists of items of one form, in memory.
+
+A list is a table where it has many rows, so that a loop goes through them, and where its number of
+items isn't known, as where a loop appends to it under a condition. Such a table has room for some
+number of items; where that is too little, the region steps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...diagnostics import Span
+from ..ir.instructions import Check, Value
+from ..ir.types import BOOL, ArrayType, Scalar, element_of
+from .arrays import MAX_ELEMENTS
+from .columns import columns_of, in_memory, room_of
+from .kinds import Record, Stored, Table, flat, kind_of, leaves_of, plain
+from .long_lists import LongLists
+from .names import NotCompiled
+from .parts import Step
+
+
+class Tables(LongLists):
+    """The lowering of tables."""
+
+    # ---- rows that are known or given ------------------------------------------------------------
+
+    def as_table(self, held: Any) -> Any:
+        """A list of many rows of one form, all of whose numbers are known, in memory; anything else
+        as it is."""
+        if type(held) is not tuple or len(held) <= MAX_ELEMENTS or not self._is_table(held):
+            return held
+        columns = self._columns(held)
+        if isinstance(columns, Stored):
+            return columns
+        return Table(columns, self.builder.constant(len(held)))
+
+    def _is_table(self, held: tuple[Any, ...]) -> bool:
+        kind = kind_of(held[0])
+        numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
+        known = numbers and all(value in self.builder.known for value in flat(held))
+        return known and any(True for _ in flat(held[0])) and all(kind_of(v) == kind for v in held)
+
+    def _columns(self, rows: tuple[Any, ...]) -> Any:
+        """The columns of rows of one form."""
+        first = rows[0]
+        if isinstance(first, Value):
+            return in_memory(self.builder, rows, ArrayType(element_of(first.type), (len(rows),)))
+        items = [row.items if isinstance(row, Record) else row for row in rows]
+        columns = tuple(map(self._columns, zip(*items, strict=True)))
+        return Record(first.keys, columns) if isinstance(first, Record) else columns
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def row(self, columns: Any, index: Value, span: Span) -> Any:
+        """The item of a table at an index that is in range."""
+        if isinstance(columns, Stored) and columns.listed and len(columns.shape) == 1:
+            return self.builder.element(columns.value, index)
+        if isinstance(columns, Stored):
+            return self.whole(self.part(columns, [index], span), span)
+        if isinstance(columns, Record):
+            return Record(columns.keys, self.row(columns.items, index, span))
+        return tuple([self.row(column, index, span) for column in columns])
+
+    def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
+        at, *rest = steps
+        if isinstance(at, slice) and not rest:
+            return self.first_items(held, at, span)
+        return self.part(self.row(held.columns, self.in_table(held, at, span), span), rest, span)
+
+    def first_items(self, held: Table, at: slice, span: Span) -> Table:
+        """A slice of a table from its start, in the same memory."""
+        if at.start not in (None, 0) or at.step not in (None, 1):
+            raise NotCompiled("only the first items of this list are compiled as a slice", span)
+        if at.stop is None:
+            return held
+        apply, stop = self.builder.apply, self.builder.constant(at.stop)
+        if at.stop >= 0:
+            return Table(held.columns, apply("minimum", [stop, held.count], span))
+        rest = apply("add", [held.count, stop], span)
+        return Table(held.columns, apply("maximum", [rest, self.builder.constant(0)], span))
+
+    def in_table(self, held: Table, at: Step, span: Span) -> Value:
+        """The place of an index into a table."""
+        if not isinstance(at, Value):
+            raise NotCompiled("only an int picks an item of this list", span)
+        found: Value = self.counted_from_0(at, held.count, span)
+        return found
+
+    # ---- changing --------------------------------------------------------------------------------
+
+    def appended(self, held: Table, item: Any, span: Span) -> Table:
+        """A table with one more item."""
+        self.verify_fits(held, item, span)
+        builder = self.builder
+        size = builder.constant(room_of(kind_of(held.columns)))
+        builder.add(Check(builder.apply("lt", [held.count, size], span)))
+        columns = self.with_row(held.columns, held.count, item, span)
+        return Table(columns, builder.apply("add", [held.count, builder.constant(1)], span))
+
+    def table_with(self, held: Table, steps: Sequence[Step], value: Any, span: Span) -> Table:
+        """A table with another item at an index, or with another part of that item."""
+        at, *rest = steps
+        place = self.in_table(held, at, span)
+        if rest:
+            value = self.with_part(self.row(held.columns, place, span), rest, value, span)
+        self.verify_fits(held, value, span)
+        return Table(self.with_row(held.columns, place, value, span), held.count)
+
+    def verify_fits(self, held: Table, item: Any, span: Span) -> None:
+        """Raises NotCompiled unless a table can have an item."""
+        columns = kind_of(held.columns)
+        if columns_of(plain(kind_of(item)), room_of(columns)) != columns:
+            raise NotCompiled("a list of items of several forms is not compiled", span)
+
+    def with_row(self, columns: Any, place: Value, item: Any, span: Span) -> Any:
+        """The columns with another item at a place."""
+        if isinstance(columns, Stored) and isinstance(item, Value):
+            return Stored(self.builder.put(columns.value, place, item), listed=True)
+        if isinstance(columns, Stored):
+            put = self.list_with if columns.listed else self.stored_with
+            return put(columns, [place], item, span)
+        if isinstance(columns, Record):
+            return Record(columns.keys, self.with_row(columns.items, place, item.items, span))
+        pairs = zip(columns, item, strict=True)
+        return tuple([self.with_row(column, place, part, span) for column, part in pairs])
+
+    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+        raise NotImplementedError
