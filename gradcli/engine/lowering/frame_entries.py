@@ -3,20 +3,21 @@ specialised on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
-from ..ir.types import OF_DTYPE, ArrayType, Scalar, has_floats
+from ..ir.types import I64, OF_DTYPE, ArrayType, Scalar, has_floats
 from ..regions.arrays import FEW, MAX_ELEMENTS
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
     Entry,
     FunctionEntry,
+    KnownInt,
     ListEntry,
     MembersEntry,
     NoEntry,
@@ -44,6 +45,7 @@ from ..values.kinds import (
     read,
     slot_value,
 )
+from .region_tables import columns_with_room
 from .region_values import columns_of, is_long, list_type, scalar_type
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
@@ -91,13 +93,16 @@ def observe(
     changes: bool = False,
     sequence: Any = UNSET,
     draws: Sequence[int] = (),
+    grown: Set[int] = frozenset(),
+    room: int = 0,
 ) -> Observed:
     """The content of slots of a frame, and of those that functions in them read. Some slots are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
-    over gets a slot of its own, and so do the seed and the number of `draws`."""
+    over gets a slot of its own, and so do the seed and the number of `draws`. Lists in `grown`
+    slots become longer; they have `room`."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
-    observer.changes = changes
+    observer.changes, observer.grown, observer.room = changes, grown, room
     observer.assigned = {slot.index for slot in assigned}
     entries = {} if sequence is UNSET else {SEQUENCE: observer.entry(sequence, 0)}
     entries |= zip((SEED, DRAWS), observer.entries(draws, 0), strict=False)
@@ -128,13 +133,16 @@ class _Observer:
         self.functions: list[program.Function] = []
         self.slots: dict[int, program.Slot] = {}  # to be observed; functions add theirs
         self.assigned: set[int] = set()  # slots of the frame that the region assigns
+        self.grown: Set[int] = frozenset()  # those whose lists become longer, and have `room`
+        self.room = 0
 
     def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
         self.slots = slots
         while waiting := [slot for k, slot in self.slots.items() if k not in entries]:
             for slot in waiting:
-                changes = slot.index in self.assigned
-                entries[slot.index] = self.entry(slot_value(self.frame, slot), 0, changes)
+                value, changes = slot_value(self.frame, slot), slot.index in self.assigned
+                table = self.growing(value) if slot.index in self.grown else None
+                entries[slot.index] = table or self.entry(value, 0, changes)
         return self.seen(entries)
 
     def seen(self, entries: dict[int, Entry]) -> Observed:
@@ -203,7 +211,9 @@ class _Observer:
         columns = columns_of(value)
         if columns is None:
             return NoEntry("a long list is compiled only if its items have numbers of one form")
-        return TableEntry(self.columns(columns), len(value))
+        entry, size = self.columns(columns), KnownInt(len(value))
+        self.values.append(size.value)
+        return TableEntry(entry, size)
 
     def columns(self, columns: Any) -> Entry:
         if type(columns) is dict:
@@ -212,6 +222,27 @@ class _Observer:
         if kind is not None and len(kind.shape) == 1:
             return self.taken(columns, ArrayEntry(kind, variable=False, listed=True))
         return ListEntry(tuple(map(self.columns, columns.items)))
+
+    def growing(self, value: Any) -> Entry | None:
+        """A list that becomes longer; None for one that can't be a table."""
+        if type(value) is not List or not value.items:
+            return None
+        columns = columns_with_room(value, self.room)
+        if columns is None:
+            return None
+        entry = self.roomy(columns)
+        self.values.append(len(value))
+        return TableEntry(entry, I64)
+
+    def roomy(self, columns: Any) -> Entry:
+        """The columns of a list that becomes longer."""
+        if type(columns) is dict:
+            return RecordEntry(tuple(columns), tuple(map(self.roomy, columns.values())))
+        if type(columns) is List:
+            return ListEntry(tuple(map(self.roomy, columns.items)))
+        array, listed = columns
+        kind = ArrayType(OF_DTYPE[array.dtype.name], array.shape)
+        return self.taken(array, ArrayEntry(kind, variable=False, listed=listed))
 
     def variable(self, variable: Variable) -> Entry:
         """A variable whose state may change."""

@@ -11,15 +11,16 @@ from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
 from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
-from ..regions.flow import appends, assigned, draws, touches_variables
+from ..regions.flow import assigned, draws, grown, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
+from ..regions.iterating import ROOM
 from ..regions.names import DRAWS, RETURNED, STOPPED
 from ..regions.result_kinds import has_long_lists
 from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.kinds import BREAK, RESULT, RETURN, set_slot
+from ..values.kinds import BREAK, RESULT, RETURN, List, set_slot, slot_value
 from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
@@ -30,6 +31,7 @@ from .region_values import MISSING, as_parameter, held_of, may_be
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variants
 
+MOST_ROOM, LARGER = 2**24, 16  # items of lists that become longer: most, and times as many
 SOME = 2**14  # iterations at a time: then values that later ones don't read can be freed
 
 
@@ -42,7 +44,8 @@ class LoopCalls:
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._assigned = list(assigned([node]))
-        self._appends = appends(node)
+        self._grown = grown(node)
+        self._room = ROOM if self._grown else 0  # of their lists
         self._touches, self._draws = Reach(touches_variables, node), Reach(draws, node)
         self._on_variables: VariableLoopCalls | None = None
         self._sequences: tuple[Any, Sequences] | None = None  # the source of the last run, and its
@@ -60,17 +63,19 @@ class LoopCalls:
         changes = bool(self._touches)
         slots = self._slots_into if changes else self._slots.values()
         drawn = draws_so_far(frame[0]) if self._draws else []
-        observed = observe(frame, slots, self._assigned, changes, sequences.value, drawn)
+        left = self._room_left(frame)
+        observed = observe(
+            frame, slots, self._assigned, changes, sequences.value, drawn, self._grown, self._room
+        )
         found = [reach.add(observed.functions) for reach in (self._touches, self._draws)]
         if any(found):
             return self.run(frame, rest, is_counted, work)
-        some = rest[: _at_a_time(observed)]
+        some = rest[: left if self._grown else _at_a_time(observed)]
         if changes:
             return self._run_on_variables(frame, sequences.over, some, rest, observed, work)
         if observed.is_boxed and not frame[0].one_record:
             return None
-        turns = len(some) if self._appends else None
-        call = self._calls.of(observed, (sequences.over, turns), work)
+        call = self._calls.of(observed, (sequences.over, self._room), work)
         if isinstance(call, int):
             return call
         if call is None or (observed.is_boxed and call.has_long_lists):
@@ -78,10 +83,23 @@ class LoopCalls:
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
             ran, new = call.run(frame[0], self._site, some, observed, calls)
-        except (StepBack, NoRule):
+        except StepBack:
+            if 0 < self._room < MOST_ROOM:  # a list may be full
+                self._room *= LARGER
+                return self.run(frame, rest, is_counted, work)
+            return None
+        except NoRule:
             return None
         self._put(frame, new)
         return ran
+
+    def _room_left(self, frame: list[Any]) -> int:
+        """For so many more items lists that become longer have room, which is made first."""
+        held = [slot_value(frame, self._slots[k]) for k in self._grown]
+        longest = max([len(each) for each in held if type(each) is List], default=0)
+        while self._grown and self._room < 2 * longest:
+            self._room *= LARGER
+        return self._room - longest
 
     @cached_property
     def _slots_into(self) -> list[program.Slot]:
@@ -107,7 +125,7 @@ class LoopCalls:
         """The same for a loop that changes variables, or asks for derivatives of values."""
         if self._on_variables is None:
             self._on_variables = VariableLoopCalls(self._node, self._site)
-        found = self._on_variables.run(frame[0], over, some, rest, observed, self._appends, work)
+        found = self._on_variables.run(frame[0], over, some, rest, observed, self._room, work)
         if not isinstance(found, tuple):
             return found
         ran, new = found
@@ -146,10 +164,10 @@ class LoopCall:
         observed: Observed,
         most: int | None,
         over: Iterated,
-        turns: int | None,
+        room: int,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
-        self._lowered = lower_loop(node, observed.entries, over, turns, observed.real, most, alive)
+        self._lowered = lower_loop(node, observed.entries, over, room, observed.real, most, alive)
         self._changed = self._lowered.changed
         self.has_long_lists = any(map(has_long_lists, self._changed.values()))
         self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)

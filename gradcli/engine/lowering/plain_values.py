@@ -40,7 +40,8 @@ def reader_of(entry: Entry, value: Any) -> Reader:
     if isinstance(entry, ArrayEntry):
         return _long_list(entry.type) if entry.listed else _array(value)
     if isinstance(entry, TableEntry):
-        return _table(entry.size, reader_of(entry.columns, columns_of(value)))
+        assert isinstance(entry.size, KnownInt)
+        return _table(entry.size.value, reader_of(entry.columns, columns_of(value)))
     if isinstance(entry, FunctionEntry):
         held = [*[cell[0] for cell in value.cells], *value.defaults]
         return _function(value, readers_of((*(entry.captured or ()), *entry.defaults), held))
@@ -153,7 +154,10 @@ def _table(size: int, columns: Reader) -> Reader:
         if type(value) is not List or len(value) != size:
             return False
         found = columns_of(value)
-        return found is not None and columns(found, numbers)
+        if found is None or not columns(found, numbers):
+            return False
+        numbers.append(size)
+        return True
 
     return reader
 

@@ -9,7 +9,18 @@ from typing import Any
 from ..backends.backend import CPU, shape_of
 from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar
 from ..regions.arrays import FEW, MAX_ELEMENTS
-from ..regions.kinds import Kind, Known, ListOf, MaybeOf, MixedKind, RecordOf, StoredOf, WordOf
+from ..regions.kinds import (
+    Kind,
+    Known,
+    ListOf,
+    MaybeOf,
+    MixedKind,
+    RecordOf,
+    StoredOf,
+    TableOf,
+    WordOf,
+    types_of,
+)
 from ..values.boxes import primal
 from ..values.kinds import List
 
@@ -66,11 +77,12 @@ def scalar_type(kind: type) -> Scalar | None:
 
 def as_parameter(value: Any) -> Any:
     """A number, an array, or a list of many numbers, as a region takes it."""
-    return CPU.xp.array(_plain(value)) if type(value) is List else value
+    return CPU.xp.array(plain_items(value)) if type(value) is List else value
 
 
-def _plain(value: Any) -> Any:
-    return list(map(_plain, value.items)) if type(value) is List else value
+def plain_items(value: Any) -> Any:
+    """A list, and lists in it, as Python's."""
+    return list(map(plain_items, value.items)) if type(value) is List else value
 
 
 def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
@@ -83,6 +95,9 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         return dict(zip(kind.keys, items, strict=True))
     if isinstance(kind, StoredOf) and kind.listed:
         return list_of(next(numbers))
+    if isinstance(kind, TableOf):
+        arrays = [next(numbers) for _ in types_of(kind.columns)]
+        return List(_items(kind.columns, iter(arrays), next(numbers)))
     if isinstance(kind, MaybeOf):
         is_there, held = next(numbers), held_of(kind.kind, numbers)
         return held if is_there else MISSING
@@ -96,12 +111,25 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     return next(numbers)
 
 
+def _items(columns: Kind, arrays: Iterator[Any], size: int) -> list[Any]:
+    """The first items of a table with columns of this kind, made of the next arrays."""
+    if isinstance(columns, StoredOf):
+        array = next(arrays)[:size]
+        return list_of(array).items if columns.listed else [row.copy() for row in array]
+    assert isinstance(columns, ListOf | RecordOf)
+    rows = zip(*[_items(each, arrays, size) for each in columns.items], strict=True)
+    if isinstance(columns, RecordOf):
+        return [dict(zip(columns.keys, row, strict=True)) for row in rows]
+    return [List(list(row)) for row in rows]
+
+
 def list_of(array: Any) -> List:
     """The numbers of an array in lists."""
-    if array.ndim > 1:
-        return List(list(map(list_of, array)))
-    numbers = array.tolist()
-    return List(list(map(CPU.xp.float32, numbers)) if array.dtype.char == "f" else numbers)
+    return _in_lists(array if array.dtype.char == "f" else array.tolist(), array.ndim)
+
+
+def _in_lists(items: Any, depth: int) -> List:
+    return List(list(items) if depth == 1 else [_in_lists(item, depth - 1) for item in items])
 
 
 def may_be(a: Any, b: Any) -> bool:

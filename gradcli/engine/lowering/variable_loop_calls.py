@@ -51,24 +51,24 @@ class VariableLoopCalls:
         some: Items,
         rest: Items,
         observed: Observed,
-        appends: bool,
+        room: int,
         work: float,
     ) -> tuple[Ran, dict[int, Any]] | int | None:
         """Runs iterations of the rest by a kernel, at most those of `some`, and updates variables.
-        Returns how they ended, and what slots hold then; otherwise what `LoopCalls.run` returns."""
+        Lists that become longer have `room`. Returns how the iterations ended, and what slots
+        hold then; otherwise what `LoopCalls.run` returns."""
         is_all = len(some) == len(rest)
         if is_all and not self._may_end:
             some = some[:-1]
         if not some or not _sees_all(run):
             return None
-        turns = len(some) if appends else None
-        call = self._calls.of(observed, (over, observed.traced, turns, run.once), work)
+        call = self._calls.of(observed, (over, observed.traced, room, run.once), work)
         if isinstance(call, int):
             return call
         if call is None or not (run.one_record or call.is_plain):
             return None
         calls = 1
-        if not (self._may_end or appends) and call.is_new:
+        if not (self._may_end or room) and call.is_new:
             is_all, calls = is_all and len(some) <= FIRST, 1 + len(some) // FIRST
             some = some[:FIRST]
         try:
@@ -104,12 +104,12 @@ class VariableLoopCall:
         most: int | None,
         over: Iterated,
         traced: frozenset[int],
-        turns: int | None,
+        room: int,
         once: bool,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
         self._lowered = lower_variable_loop(
-            node, observed.entries, over, traced, turns, once, real=observed.real, most=most
+            node, observed.entries, over, traced, room, once, real=observed.real, most=most
         )
         self._may_end = may_end(node)
         self.is_new = True

@@ -42,10 +42,11 @@ class ArrayEntry(Struct):
 
 
 class TableEntry(Struct):
-    """A list of many rows of one form, by the entries of its columns, which have that form."""
+    """A list of items of one form, by the entries of its columns, which have that form, and that of
+    its size. The columns may have room for more items."""
 
     columns: Entry
-    size: int
+    size: Scalar | KnownInt
 
 
 class VariableEntry(Struct):
@@ -136,6 +137,7 @@ def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
         yield entry.type
     elif isinstance(entry, TableEntry):
         yield from parameters_of(entry.columns)
+        yield from parameters_of(entry.size)
     elif isinstance(entry, VariableEntry) and entry.state is not None:
         yield from parameters_of(entry.state)
     elif isinstance(entry, MembersEntry):
@@ -161,8 +163,9 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         array = Stored(next(parameters), entry.variable, entry.listed)
         return array if entry.listed else lowering.few_apart(array, None)
     if isinstance(entry, TableEntry):
-        columns = enter(lowering, entry.columns, parameters)
-        return Table(columns, lowering.builder.constant(entry.size))
+        columns, size = [enter(lowering, part, parameters) for part in (entry.columns, entry.size)]
+        assert isinstance(size, Value)
+        return Table(columns, size)
     if isinstance(entry, VariableEntry):
         if entry.state is not None:
             state = enter(lowering, entry.state, parameters)
@@ -226,7 +229,9 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
         if isinstance(entry, RecordEntry):
             return RecordEntry(entry.keys, every(entry.items))
         if isinstance(entry, TableEntry):
-            return TableEntry(of(entry.columns), entry.size)
+            columns, size = of(entry.columns), of(entry.size)
+            assert isinstance(size, Scalar | KnownInt)
+            return TableEntry(columns, size)
         if isinstance(entry, VariableEntry) and entry.state is not None:
             state = of(entry.state)
             assert isinstance(state, Scalar | ArrayEntry | KnownInt)

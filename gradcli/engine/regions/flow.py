@@ -128,4 +128,15 @@ def is_draw(node: Any) -> bool:
 
 def appends(node: Any) -> bool:
     """Whether a loop appends to lists."""
-    return any(isinstance(n, program.Apply) and n.op.name == "append" for n in own_nodes([node]))
+    return any(map(_is_append, own_nodes([node])))
+
+
+def grown(node: Any) -> set[int]:
+    """The slots of the lists to which a loop appends: `l = append(l, item)`."""
+    found = [n for n in own_nodes([node]) if isinstance(n, program.Assign) and _is_append(n.value)]
+    targets = [n.target for n in found if isinstance(n.target, program.NameTarget)]
+    return {target.slot.index for target in targets}
+
+
+def _is_append(node: Any) -> bool:
+    return isinstance(node, program.Apply) and node.op.name == "append"

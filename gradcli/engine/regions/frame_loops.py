@@ -16,7 +16,6 @@ from ..ir.types import F64, I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .growing import Grown
 from .kinds import Kind, MaybeOf, TableOf, WordOf, flat, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
@@ -53,19 +52,18 @@ def lower_loop(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
     over: Iterated,
-    turns: int | None = None,
+    room: int = 0,
     real: Scalar = F64,
     most: int | None = None,
     alive: Slots | None = None,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries, and that goes over `over`.
-    The region may be made for a number of iterations, `turns`. `real` is the type of the run's
-    floats. Of the names that the loop assigns, those in `alive` slots are read after it, or all if
-    that is None.
+    Lists to which it appends have `room`. `real` is the type of the run's floats. Of the names that
+    the loop assigns, those in `alive` slots are read after it, or all if that is None.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
-    lowering, block = entered(node, entries, real, most, alive)
+    lowering, block = entered(node, entries, room, real, most, alive)
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
         last = node.body[-1] if node.body else node
         names = lowering.surviving(node, lowering.liveness.after(last))
@@ -74,13 +72,11 @@ def lower_loop(
             lowering.names.put(names[-1:], [lowering.builder.constant(False)])
         names += [*lowering.unassigned, *[Name(lowering.frame, RETURNED)] * returns(node)]
         loop = frame_loop(lowering, node, names, over)
-        grown = growing(lowering, loop, turns)
         kinds = [kind_of(held) for held in lowering.names.of(names)]
         iteration = lowering.iteration(loop, kinds)
-        while (wider := settled(loop, kinds, iteration)) != kinds:
+        while (wider := settled(loop, kinds, iteration, room)) != kinds:
             kinds, iteration = wider, lowering.iteration(loop, wider)
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
-        lowering.settle(grown, node.span)
         held = lowering.in_memory(lowering.names.of(names))
         block.results = (ended, ran, *flat(*held))
     found = {name.slot: kind_of(each) for name, each in zip(names, held, strict=True)}
@@ -98,6 +94,7 @@ def liveness_of(node: program.While | program.For, alive: Slots | None = None) -
 def entered(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
+    room: int,
     real: Scalar,
     most: int | None,
     alive: Slots | None = None,
@@ -105,6 +102,7 @@ def entered(
     """The lowering of a loop, and the block of its region."""
     block = Block((Value(I64), Value(I64)))
     lowering = Lowering(Builder(block, real, most), liveness_of(node, alive))
+    lowering.room = room
     for slot, entry in entries.items():
         given = tuple([Value(kind) for kind in parameters_of(entry)])
         block.parameters += given
@@ -139,29 +137,24 @@ def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Spa
     return index if over == COUNTED else lowering.item_at(held, index, span)
 
 
-def growing(lowering: Lowering, loop: Loop, turns: int | None) -> list[Grown]:
-    """The lists that the loop makes longer, in `turns` iterations."""
-    return [] if turns is None else lowering.growing(loop, lowering.builder.constant(turns))
-
-
-def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration) -> list[Kind]:
+def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration, room: int) -> list[Kind]:
     """The kinds of what names hold before or after an iteration. A name without a value may get
-    one, and one that holds a string another one."""
+    one, and one that holds a string another one; lists that become longer have `room`."""
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
-    return [_settled(a, b) for a, b in zip(kinds, given, strict=True)]
+    return [_settled(a, b, room) for a, b in zip(kinds, given, strict=True)]
 
 
-def _settled(before: Kind, after: Kind) -> Kind:
+def _settled(before: Kind, after: Kind, room: int = 0) -> Kind:
     if isinstance(after, MaybeOf) and isinstance(before, Absent):
         return after
-    wider = joined(before, after, Unknown("", None))
-    return wider if isinstance(wider, WordOf) else before
+    wider = joined(before, after, Unknown("", None), room)
+    return wider if isinstance(wider, WordOf | TableOf) else before
 
 
 def _fits(kind: Kind, given: Kind) -> bool:
     """Whether a loop can carry on what is `given`, of a kind: it is of the same kind, or some of
-    its words."""
-    return given == kind or (isinstance(kind, WordOf) and _settled(kind, given) == kind)
+    its words, or a list for its table."""
+    return given == kind or (isinstance(kind, WordOf | TableOf) and _settled(kind, given) == kind)
 
 
 def add_iterations(
@@ -192,5 +185,4 @@ def add_iterations(
 
 
 def _is_carried(kind: Kind) -> bool:
-    kind = kind.kind if isinstance(kind, MaybeOf) else kind
-    return is_settled(kind) or isinstance(kind, TableOf)
+    return is_settled(kind.kind if isinstance(kind, MaybeOf) else kind)

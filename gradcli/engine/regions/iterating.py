@@ -42,21 +42,24 @@ class Iterating(Loops):
     def with_tables(self, node: program.While | program.For, lower: Callable[[], None]) -> None:
         """Lowers a loop. Where that isn't compiled, and it appends to lists, those of different
         lengths become tables."""
-        if self.room or not appends(node):
+        if not appends(node):
             lower()
             return
+        outer, self.room = self.room, 0
         try:
-            with self.attempt():
-                lower()
-            return
-        except (Picks, UnknownInt):
-            raise
-        except NotCompiled:
-            self.room = ROOM
-        try:
+            if id(node) not in self.makes_tables:
+                try:
+                    with self.attempt():
+                        lower()
+                    return
+                except (Picks, UnknownInt):
+                    raise
+                except NotCompiled:
+                    self.makes_tables.add(id(node))
+            self.room = outer or ROOM
             lower()
         finally:
-            self.room = 0
+            self.room = outer
 
     def for_in_some_way(self, node: program.For) -> None:
         iterable = node.iterable

@@ -87,6 +87,7 @@ class Loops(Counting):
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.one_by_one: set[int] = set()  # loops that are lowered iteration by iteration
+        self.makes_tables: set[int] = set()  # those whose lists become tables
         self.stays_loop: set[int] = set()  # those whose iterations would be too much code
 
     def path(self, statements: Sequence[Any], finish: Finish) -> Any:

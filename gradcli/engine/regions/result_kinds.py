@@ -12,6 +12,7 @@ from .kinds import (
     MixedKind,
     RecordOf,
     StoredOf,
+    TableOf,
     WordOf,
 )
 
@@ -32,7 +33,7 @@ def is_settled(kind: Kind) -> bool:
         return not kind.variable
     if isinstance(kind, Known):
         return kind.thing is None or type(kind.thing) is str
-    return isinstance(kind, Scalar | MixedKind | WordOf)
+    return isinstance(kind, Scalar | MixedKind | WordOf | TableOf)
 
 
 def has_long_lists(kind: Kind) -> bool:
@@ -41,4 +42,4 @@ def has_long_lists(kind: Kind) -> bool:
         return any(map(has_long_lists, kind.items))
     if isinstance(kind, MaybeOf):
         return has_long_lists(kind.kind)
-    return isinstance(kind, StoredOf) and kind.listed
+    return isinstance(kind, TableOf) or (isinstance(kind, StoredOf) and kind.listed)

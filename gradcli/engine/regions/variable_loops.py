@@ -25,7 +25,6 @@ from .frame_loops import (
     add_iterations,
     entered,
     frame_loop,
-    growing,
     liveness_of,
     settled,
 )
@@ -77,14 +76,14 @@ def lower_variable_loop(
     entries: Mapping[int, Entry],
     over: Iterated,
     traced: frozenset[int],
-    turns: int | None = None,
+    room: int = 0,
     once: bool = False,
     assumes: bool = True,
     real: Scalar = F64,
     most: int | None = None,
 ) -> VariableLoop:
     """The region of a loop in a frame whose slots, those in `slots_into`, have these entries.
-    `over`, `turns` and `real` are as for `lower_loop`.
+    `over`, `room` and `real` are as for `lower_loop`.
 
     traced   positions of parameters that depend on variables, besides the states of variables
     once     whether no derivative that the loop asks for is differentiated again
@@ -94,7 +93,7 @@ def lower_variable_loop(
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     slots = {slot.index: slot for slot in assigned([node]) if slot.index in entries}
-    lowering, block = entered(node, entries, real, most)
+    lowering, block = entered(node, entries, room, real, most)
     parameters = block.parameters[HEAD:]
     moving = [parameters[k] for k in sorted(traced)]
     lowering.once, outer = once, lowering.scopes[0]
@@ -108,14 +107,12 @@ def lower_variable_loop(
         if assumes:
             untraced = _untraced(entries, traced)
             loop = loop._replace(independent=frozenset([n for n in names if n.slot in untraced]))
-        grown = [] if may_end(node) else growing(lowering, loop, turns)
         loop, kinds, iteration = _with_states(lowering, loop)
         states = [name for name in loop.names if name not in (*names, stopped)]
         names = [*states, *[name for name in names if name in loop.names]]
         if may_end(node):
             loop, kinds, iteration = _remembering(lowering, names, loop, kinds, iteration)
         ended, ran = add_iterations(lowering, loop, kinds, iteration)
-        lowering.settle(grown, node.span)
         others = [name for name in loop.names if name != stopped]
         held = lowering.in_memory(lowering.names.of((stopped, *others)))
         block.results = (ended, ran, *flat(*held))
@@ -128,7 +125,7 @@ def lower_variable_loop(
     depends = varied(block, moving)
     pairs = zip(loop.names, iteration.carried, strict=True)
     if any(n in loop.independent and not depends.isdisjoint(flat(each)) for n, each in pairs):
-        return lower_variable_loop(node, entries, over, traced, turns, once, False, real, most)
+        return lower_variable_loop(node, entries, over, traced, room, once, False, real, most)
     held, kinds = held[1:], [kind_of(each) for each in held[1:]]
     numbers = {variable.state: k for k, variable in enumerate(lowering.given_variables)}
     return VariableLoop(
@@ -188,7 +185,7 @@ def _with_states(lowering: Lowering, loop: Loop) -> Lowered:
             break
         others = [name for name in loop.names if name not in states]
         loop, lowering.size = loop._replace(names=[*states, *others]), size
-    while (wider := settled(loop, kinds, iteration)) != kinds:
+    while (wider := settled(loop, kinds, iteration, lowering.room)) != kinds:
         kinds, iteration = wider, lowering.iteration(loop, wider)
     return _without_known(loop, kinds, iteration)
 

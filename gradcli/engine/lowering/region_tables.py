@@ -1,0 +1,40 @@
+"""Lists that a loop makes longer, as columns that a region takes: for each number of an item an
+array of those of all items, with room for more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.backend import CPU
+from ..ir.types import OF_DTYPE, dtype_of
+from ..values.kinds import List
+from .region_values import list_type, plain_items
+
+
+def columns_with_room(value: List, room: int) -> Any:
+    """The columns of a list, in the form of an item: pairs of an array and whether it stands for a
+    list of numbers. None if the items aren't plain numbers, or arrays, of one form."""
+    rows, first = value.items, value.items[0]
+    kinds = set(map(type, rows))
+    if (kind := list_type(value)) is not None:
+        return _array(plain_items(value), dtype_of(kind.element), kind.shape, room), True
+    if kinds == {bool}:
+        return _array(rows, bool, (len(rows),), room), True
+    if kinds == {CPU.ndarray} and first.dtype.name in OF_DTYPE and first.size:
+        if {(row.shape, row.dtype) for row in rows} != {(first.shape, first.dtype)}:
+            return None
+        return _array(rows, first.dtype, (len(rows), *first.shape), room), False
+    if kinds == {List} and first.items and set(map(len, rows)) == {len(first)}:
+        parts = zip(*[row.items for row in rows], strict=True)
+        columns = [columns_with_room(List(list(part)), room) for part in parts]
+        return None if any(column is None for column in columns) else List(columns)
+    if kinds == {dict} and first and set(map(tuple, rows)) == {tuple(first)}:
+        by_key = {k: columns_with_room(List([row[k] for row in rows]), room) for k in first}
+        return None if any(column is None for column in by_key.values()) else by_key
+    return None
+
+
+def _array(items: Any, dtype: Any, shape: tuple[int, ...], room: int) -> Any:
+    found = CPU.xp.zeros((room, *shape[1:]), dtype)
+    found[: shape[0]] = items
+    return found
