@@ -103,7 +103,7 @@ def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
     """The columns of a table, with items at their first places. A list that is in memory is given
     as one item."""
     if isinstance(columns, StoredOf):
-        array, place = builder.zero(columns.type), 0
+        array, place = builder.room(columns.type), 0
         for part in flat(*items):
             array = _with(builder, array, place, part)
             place += part.type.size if isinstance(part.type, ArrayType) else 1

@@ -21,14 +21,20 @@ from .loops import MOST_TURNS, Loop, Loops
 from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range, Zipped
 
-ROOM = 2**12  # items of a list whose length isn't known
+# Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
+ROOM, ROOM_ON_ROWS = 2**14, 2**10
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 # Instructions of all iterations of a loop that counts the indices of few elements.
 MOST_INSTRUCTIONS = 1024
 
 
 class Iterating(Loops):
-    """The lowering of `for` and `while`, as loops or iteration by iteration."""
+    """The lowering of `for` and `while`, as loops or iteration by iteration.
+
+    for_rows  whether the region is for rows
+    """
+
+    for_rows = False
 
     def while_loop(self, node: program.While) -> None:
         self.with_tables(node, lambda: self.while_or_turns(node))
@@ -56,7 +62,7 @@ class Iterating(Loops):
                     raise
                 except NotCompiled:
                     self.makes_tables.add(id(node))
-            self.room = outer or ROOM
+            self.room = outer or (ROOM_ON_ROWS if self.for_rows else ROOM)
             lower()
         finally:
             self.room = outer

@@ -29,14 +29,13 @@ MAX_PATHS = 64  # through a function with `if`s that end paths
 class Lowering(Iterating):
     """The lowering of one region.
 
-    for_rows  whether the region is for rows: then it steps back where an expectation fails, and
-              prints nothing; other regions have no such statements
+    A region for rows steps back where an expectation fails, and prints nothing; other regions have
+    no such statements.
     """
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         super().__init__(builder, liveness)
         self.paths = 0
-        self.for_rows = False
 
     # ---- paths -----------------------------------------------------------------------------------
 
