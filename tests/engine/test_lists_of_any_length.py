@@ -1,0 +1,82 @@
+"""Lists whose number of items isn't known before the program runs: stacks, queues, histories,
+events."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.regions.iterating import ROOM
+
+from .hot_and_cold import answer, assert_same, expected, run_again
+from .region_cases import lowered
+
+HEAD = "var x = 0.3\nl = []\ns = 0.0\nk = 0\n"
+# Each makes a list `l`, whose items are read in one of the ways below.
+LISTS = {
+    "under a condition": "for i in range(90) { if sin(i + x) > 0.2 { l = append(l, sin(x * i)) } }",
+    "as long as a condition holds": "y = 1.0\nwhile y > 0.01 { y = y * (1.0 - 0.1 * x); l = append(l, y) }",
+    "until a break": "while true { k = k + 1; l = append(l, x * k); if x * k > 9.0 { break } }",
+    "one item, then several": "l = [x]\nwhile len(l) < 40 { l = append(l, l[-1] * 1.1); if len(l) % 3 == 0 { l = append(l, x) } }",
+    "in inner loops": "for i in range(9) { for j in range(i) { if (i + j) % 2 == 0 { l = append(l, x * i + j) } } }",
+    "from a function": "fn up(n, x) { m = []; for i in range(n) { if i % 3 != 1 { m = append(m, x * i) } }; return m }\nl = up(30, x)",
+    "a stack": "l = [x, 2 * x]\nwhile len(l) < 30 { t = l[-1]; l = l[:-1]; l = append(l, t * 1.1); l = append(l, t + 0.1) }",
+    "its first items": "while len(l) < 30 { l = append(l, x + len(l)) }\nl = l[:7]",
+    "two of them": "m = []\nfor i in range(40) { if i % 3 == 0 { l = append(l, x * i) } else { m = append(m, x + i) } }\nfor v in m { if v > 20.0 { l = append(l, v) } }",
+    "a copy that stays as it was": "while len(l) < 9 { l = append(l, x * len(l)) }\nm = l\nwhile len(m) < 20 { m = append(m, m[-1] + x); m[2] = m[-1] }\ns = m[2]",
+    "replaced items": "while len(l) < 30 { l = append(l, x + len(l)) }\nfor i in range(len(l)) { l[i] = l[i] * l[len(l) - 1 - i] }",
+    "begun anew": "for i in range(50) { l = append(l, x * i); if i % 20 == 19 { l = [] } }",
+    "of a known list": "l = [x, 0.1, 0.2]\nfor v in [0.3, 0.4, 0.5, 0.1] { if v > l[-1] { l = append(l, v * x) } }",
+}  # fmt: skip
+ITEMS = {
+    "each": "for v in l { s = s * 0.9 + v * v }\noutput s, len(l)",
+    "numbered": "for i, v in enumerate(l) { s = s + i * v }\noutput s",
+    "side by side": "for a, b in zip(l, l) { s = s + a * b }\noutput s",
+    "by an index": "for i in range(len(l)) { s = s + l[i] * l[-1 - i] }\noutput s",
+    "the last": "output l[-1]",
+}
+# Each makes a list of things other than floats.
+OTHERS = {
+    "ints": "n = 2\np = []\nwhile n < 200 { ok = true; for q in p { if n % q == 0 { ok = false; break } }; if ok { p = append(p, n) }; n = n + 1 }\nfor q in p { s = s + x / q }\noutput s, len(p)",
+    "bools": "b = []\nfor i in range(40) { if i % 3 > 0 { b = append(b, sin(x * i) > 0.1) } }\nfor v in b { if v { s = s + x } }\noutput s",
+    "rows": "for i in range(60) { if i % 7 < 3 { l = append(l, [x * i, sin(x + i)]) } }\nfor a, b in l { s = s + a * b }\noutput s, l[-1][1]",
+    "rows of ints and floats": "for i in range(60) { if i % 7 < 3 { l = append(l, [i, sin(x + i)]) } }\nfor a, b in l { s = s + a * b }\noutput s",
+    "dicts": "for i in range(60) { if i % 7 < 3 { l = append(l, {at: i, v: [x, x * i]}) } }\nfor e in l { s = s + e.v[1] * e.at }\noutput s, l[2].v[0]",
+    "arrays": "u = array([1.0, x])\nwhile norm(u) < 9.0 { u = u * 1.1 + 0.01; l = append(l, u) }\nfor v in l { s = s + v[0] * v[1] }\noutput s",
+    "large arrays": "u = ones(40) * x\nwhile sum(u) < 90.0 { u = u * 1.1 + 0.01; l = append(l, u) }\nfor v in l { s = s + v[3] * sum(v) }\noutput s",
+    "a part of an item": "while len(l) < 20 { l = append(l, [x, len(l)]) }\nfor i in range(20) { l[i][0] = l[i][0] * i }\nfor a, b in l { s = s + a * b }\noutput s",
+    "a queue": "q = [1]\nh = 0\nwhile h < len(q) { n = q[h]; h = h + 1; s = s + sin(x * n); if n < 50 { q = append(q, 2 * n); q = append(q, 2 * n + 1) } }\noutput s",
+    "an argument": "fn total(m, x) { r = 0.0; for v in m { r = r + v * x }; return r }\nwhile len(l) < 30 { l = append(l, x + len(l)) }\noutput total(l, x)",
+    "with a derivative of its own": "fn f(p) { m = []; v = p; while v < 9.0 { v = v * 1.3 + p; m = append(m, v) }; r = 0.0; for e in m { r = r + sin(e) }; return r }\noutput f(x), grad(f)(x), grad(grad(f))(x)",
+}  # fmt: skip
+# What the interpreter runs, at least in part.
+REST = {
+    "ints and floats": "for i in range(40) { l = append(l, i); if i % 3 == 0 { l = append(l, x * i) } }\noutput l[4], l[-1]",
+    "numbers and lists": "while len(l) < 20 { if len(l) % 2 == 0 { l = append(l, x) } else { l = append(l, [x]) } }\noutput l[2], l[3]",
+    "more items than there is room for": f"while len(l) < {ROOM + 9} {{ l = append(l, x + len(l)) }}\noutput l[-1], len(l)",
+    "as an array": "while len(l) < 30 { l = append(l, x + len(l)) }\noutput sum(array(l) * array(l))",
+    "the others": "while len(l) < 30 { l = append(l, x + len(l)) }\noutput l[2:]",
+    "no such item": "while len(l) < 30 { l = append(l, x + len(l)) }\noutput l[30]",
+    "an empty stack": "l = [x]\nwhile true { t = l[-1]; l = l[:-1]; s = s + t }\noutput s",
+}  # fmt: skip
+PROGRAMS = {f"{a}: {b}": f"{LISTS[a]}\n{ITEMS[b]}" for a in LISTS for b in ITEMS} | OTHERS
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", [*PROGRAMS, *REST])
+def test_they_give_the_same(name: str, tier: int) -> None:
+    source = HEAD + (PROGRAMS | REST)[name]
+    with only(tier, FIRST_USE):
+        once = answer(source)
+    with only(INTERPRETED):
+        wanted = answer(source)
+    assert_same(once, wanted)
+    if isinstance(wanted, str):
+        return
+    with only(tier, FIRST_USE):
+        assert_same(run_again(source), expected(source)[1:3])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_regions_have_all_of_them(name: str) -> None:
+    assert not lowered(HEAD + PROGRAMS[name]).reasons
