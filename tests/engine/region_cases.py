@@ -62,6 +62,7 @@ PROGRAMS = {
     "two ints or floats": "a = 7 if x > 1 else 7.0\nb = 2.0 if x > 1 else 2\nc = a\noutput a // b, a % c, a * a, a + c > 3",
     "an int or a float that a function returns": "fn f(a) { if a > 1 { return 1 }; return 0.5 }\noutput f(x) * n, f(-x) * n",
     "a list that becomes an array": "p = [x, 1]\nfor i in range(n) { p = p * 2 }\noutput p",
+    "lists in dicts that become arrays": "p = [{a: [x, 1]}, {a: [2.0, x]}]\nfor i in range(n) { for q in [0, 1] { p[q].a = array(p[q].a) * 2 } }\noutput p",
     "a name that begins as none": "b = none\nfor i in range(n) { if b == none { b = x } else { b = b + i } }\noutput b",
     "a list of ints and floats": "v = [0, 0]\nfor i in range(n) { a, b = v; v = [a + x, b + i] }\noutput v",
     "a name that a loop begins": "for i in range(n) { k = i * x }\noutput k, i",

@@ -9,6 +9,7 @@ from math import exp
 import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.ir.instructions import Structural
 
 from .hot_and_cold import assert_same, run_again
 from .region_cases import lowered
@@ -40,9 +41,18 @@ REDUCED = [
     "m * sum(m, keepdims = true)", "(m - mean(m, axis = 0, keepdims = true)) / std(m, axis = 0, keepdims = true)",
     "sum(s) + mean(s * 2)", "softmax(m, axis = 1)", "log_softmax(m) * softmax(m, axis = 0)", "m - logsumexp(m, axis = 1, keepdims = true)",
     "sum(reshape(a, [1, 2, 3]), axis = 1)", "max(reshape(m, [2, 3, 2]), axis = 2)", "sum(reshape(arange(16) * s, [2, 8]), axis = 1)",
+    "prod(a)", "prod(a * [1, 0, 1, 0, 1, 1])", "prod(m + 1, axis = 0)", "prod(m, axis = 1, keepdims = true)", "prod([2, 3]) * prod([s, s])",
+    "prod(s) * prod(a > 0)", "cumprod(a)", "cumprod(a * 0) * s", "cumprod([2, 3, 4]) * s",
+    "trace(m)", "trace(w * s)", "trace(m, offset = 1)", "trace(m[:3, :3] @ m[:3, 1:], offset = -1)",
     "norm(reshape(arange(16) * s, [8, 2]), axis = 0)", "any(reshape(m, [2, 3, 2]) > 1, axis = 1) * s",
 ]  # fmt: skip
+PRODUCTS = [
+    "cross(a[:3], a[3:])", "cross(a[:3], [1, 2, 3]) * s", "cross([1, 2, 3], [0, 1, 4]) * s", "cross([s, 2, s], m[0, 1:])",
+    "cross(u[:3], w[0, 2:5])", "inner(a, a * s)", "inner(a, [1, 2, 3, 4, 5, 6])", "inner(u, u)", "inner(m, m[1])", "inner(w, w)",
+]  # fmt: skip
 BY_THE_INTERPRETER = [
+    "cross(reshape(a, [2, 3]), a[:3])", "prod(u + 1)", "prod(reshape(u, [4, 10]), axis = 0)", "cumprod(u)", "cumprod(m, axis = 1)",
+    "inner(reshape(u, [2, 4, 5]), a[:5])", "trace(reshape(u, [4, 2, 5])) * s", "trace(m, offset = 9) * s",
     "u[argmax(w) - 30]", "diag(u)", "pad(a, 1, value = 2.0)", "pad(a, [1, 2], value = s)", "var(w, axis = 1)", "argmax(w, axis = 1) * s",
     "cumsum(w, axis = 1)", "any(w) * s", "norm(u, ord = 3)", "stack([a, a * s], axis = 1)", "transpose(reshape(u, [2, 4, 5]))",
 ]  # fmt: skip
@@ -58,13 +68,19 @@ def program(expression: str) -> str:
 
 
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
-@pytest.mark.parametrize("expression", [*MOVED, *MADE, *REDUCED, *BY_THE_INTERPRETER])
+@pytest.mark.parametrize("expression", [*MOVED, *MADE, *REDUCED, *PRODUCTS, *BY_THE_INTERPRETER])
 def test_builtins(expression: str, tier: int, answered: list[bool]) -> None:
     with only(INTERPRETED):
         expected = run_again(program(expression))
     with only(tier, FIRST_USE):
         assert_same(run_again(program(expression)), expected)
     assert answered[-1:] == [True]
+
+
+@pytest.mark.parametrize("expression", PRODUCTS)
+def test_products_call_nothing(expression: str) -> None:
+    made = lowered(program(expression)).region.block.instructions
+    assert not any(isinstance(each, Structural) for each in made)
 
 
 @pytest.mark.parametrize(("expression", "reason"), REASONS.items())

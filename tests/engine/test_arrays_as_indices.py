@@ -7,6 +7,7 @@ import pytest
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 
 from .hot_and_cold import answer, assert_same, expected
+from .region_cases import lowered
 
 HEAD = """var a = 0.5
 idx = int64(arange(20) * 3 % 20)
@@ -30,6 +31,7 @@ PARTS = (
     "m[2, [1, 0]]",
     "m[[0, 1], [2, 3]]",
     "m[[0, 1]][:, [2, 3]]",
+    "m[idx][jdx][2:, idx]",
     "c[1, idx, 2]",
     "c[:, [1, 2], [3, 4]]",
     "c[idx, jdx, idx]",
@@ -50,6 +52,11 @@ def test_parts(part: str, tier: int) -> None:
     )
     with only(tier, FIRST_USE):
         assert_same(answer(source), expected(source))
+
+
+@pytest.mark.parametrize("part", ["m[idx]", "m[[0, 1]][:, [2, 3]]", "m[idx][idx]", "c[idx][:, 1]"])
+def test_regions_have_parts_and_parts_of_these(part: str) -> None:
+    assert not lowered(f"{HEAD}output {part}").reasons
 
 
 @pytest.mark.parametrize("part", ["x[[3, 20]]", "m[idx, [1, 2]]", "x[[0.5]]", "m[[0], [0], [0]]"])

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gradcli.engine.backends.tiers import FIRST_USE, HEAT, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.ir.builder import Builder, TooLong
 from gradcli.engine.ir.instructions import Block
 from gradcli.engine.lowering.frame_entries import Observed
 from gradcli.engine.lowering.loop_calls import LoopCalls
 from gradcli.engine.lowering.variants import TRIED_AGAIN, Variants
 
-from .hot_and_cold import answer, assert_same, expected
+from .hot_and_cold import answer, assert_same, expected, run_again
 from .region_cases import lowered
 
 REGIONS = {
@@ -24,6 +24,10 @@ REGIONS = {
     "a negative base": "s = 0; k = 0; while k < 9 { s += (-3)**k; k += 1 }\noutput s",
     "derivatives by dicts": "fn f(p) = p.a**2 * p.b[0]\ng = grad(f)({a: x, b: [x, 1.0]})\noutput g.a, g.b[0]",
     "a long list as an array": "fn f(x) = sum(array([sin(x * k) for k in range(80)])**2)\noutput f(x), grad(f)(x)",
+    "constants that are no numbers": 'const links = {a: ["b", "c"], b: ["c"], c: ["a"]}\n'
+    "const names = [\"c\", \"a\"]\nconst f = fn(a) = a * x\nconst no = none\nrank = {a: x, b: 2.0, c: 1.0}\n"
+    "for _ in range(9) { for k in links { for to in links[k] { rank[to] += 0.1 * rank[k] } } }\n"
+    "output f(rank[names[0]]), rank, 1.0 if no == none else x",
 }  # fmt: skip
 LOOPS = {
     "names that are read no more": "fn f(x) { s = 0.0\n"
@@ -45,6 +49,19 @@ def test_they_give_the_same(name: str, tier: int) -> None:
 @pytest.mark.parametrize("name", REGIONS)
 def test_regions_have_all_of_them(name: str) -> None:
     assert not lowered(f"var x = 0.7\n{REGIONS[name]}").reasons
+
+
+def test_a_constant_list_of_variables_or_texts_stays_a_list() -> None:
+    source = (
+        "var x = 2.0; var z = [1.0, 2.0]\nconst a = [x, 1.0]; const b = [z, [0.0, 1.0]]\n"
+        'const c = [2 * x, 1.0]; const d = [zeros(2), z]; const f = [z[0], 1.0]; const s = ["t"]\n'
+        "output a, b, c, d, f, len(s)"
+    )
+    with only(INTERPRETED):
+        wanted = [type(value) for value in run_again(source)[0].values()]
+    with only(WRITTEN, FIRST_USE):
+        assert [type(value) for value in run_again(source)[0].values()] == wanted
+    assert not lowered(source).reasons
 
 
 @pytest.mark.parametrize("name", LOOPS)

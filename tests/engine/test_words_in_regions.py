@@ -37,6 +37,8 @@ LOOPS = {
     "keys and others": "t = {a: x, b: 2.0}; for i in range(20) { for k, key in enumerate(t) { s += k * t[key] }; for key, c in zip(t, [x, 3.0]) { t[key] += c } }",
     "keys and numbers": "t = {a: x, b: 2.0}; l = array([x, 3.0]); for i in range(20) { for key, c in zip(t, l) { t[key] += c; s += c } }",
     "items and values": "t = {a: x, b: 2.0, keys: 1.0}; for i in range(20) { for key, c in t.items() { if key == 'a' { s += c } }; s += sum(t.values()) + t.keys }",
+    "keys with numbers in them": "t = {p0: x, p1: 2.0}; for i in range(20) { for k in [0, 1] { t[f'p{k}'] *= x; s += t[f'p{k:d}'] } }",
+    "new keys with words in them": "t = {}; for k in range(3) { for key in ['a', 'b'] { t[f'{key}{key:>3}|{k:+03d}|{k:.1f}'] = x * k } }; s = sum(t.values()) + len(t); w = t.keys()[5]",
     "chosen by a number": "for i in range(20) { w = 'red' if sin(i * x) > 0 else 'green'; s += x if w == 'red' else -1.0 }",
 }  # fmt: skip
 SOURCES = {name: text.replace("'", '"') for name, text in LOOPS.items()}

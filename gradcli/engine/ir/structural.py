@@ -123,10 +123,10 @@ def _is_bool(kind: Type) -> bool:
 
 def _sample(kind: Type) -> Any:
     """A value of a type that no op refuses unless it refuses the type: a vector that grows, a
-    diagonal matrix, zeros of ints."""
+    diagonal matrix, zero for ints, which may be indices."""
     xp = CPU.xp
     if not isinstance(kind, ArrayType):
-        return {F64: 1.0, F32: xp.float32(1.0), I64: 1, BOOL: True}[kind]  # type: ignore[index]
+        return {F64: 1.0, F32: xp.float32(1.0), I64: 0, BOOL: True}[kind]  # type: ignore[index]
     shape = kind.shape
     dtype = dtype_of(kind)
     if not is_float(kind.element):

@@ -332,6 +332,11 @@ _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
     "matmul": Builtins.matmul,
     "einsum": Builtins.einsum,
     "outer": Builtins.outer,
+    "inner": Builtins.inner,
+    "prod": Builtins.prod,
+    "cumprod": Builtins.cumprod,
+    "trace": Builtins.trace,
+    "cross": Builtins.cross,
     "max": Builtins.maximum,
     "min": Builtins.minimum,
     "logsumexp": Builtins.logsumexp,
@@ -355,5 +360,5 @@ _OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
 # Builtins that read an array place by place.
 _LAZY = {
     "sum", "mean", "norm", "max", "min", "logsumexp", "softmax", "log_softmax", "matmul", "dot",
-    "einsum", "transpose", "outer",
+    "einsum", "transpose", "outer", "inner",
 }  # fmt: skip

@@ -67,7 +67,8 @@ class Elements(Tables):
             is_near = isinstance(held, Stored) and len(ints) < len(held.shape)
             if not is_near or not all(isinstance(step, Value) for step in ints):
                 steps = [step for step in ints if _is_step(step)]
-                held, ints = self.value(self.part(held, steps, inner.span)), []
+                part = self.whole(self.part(held, steps, inner.span), inner.span)
+                held, ints = self.value(part), []
         else:
             held = self.value(self.expression(inner))
         if isinstance(held, Record):

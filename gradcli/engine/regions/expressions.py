@@ -62,6 +62,21 @@ class Expressions(Draws):
         ]
         return Closure(node.function, self.frame, tuple(defaults))
 
+    def text(self, node: program.Text) -> str:
+        """A text whose values are known, such as a key that is made of a name or an index."""
+        parts = [part if isinstance(part, str) else self.shown(part) for part in node.parts]
+        return "".join(parts)
+
+    def shown(self, node: program.Field) -> str:
+        held = self.value(self.expression(node.value))
+        known = self.builder.known.get(held) if isinstance(held, Value) else held
+        if not isinstance(known, int | str) or type(known) is bool:
+            raise NotCompiled("a text with a value that isn't known is not compiled", node.span)
+        try:
+            return format(known, node.format)
+        except ValueError:
+            raise NotCompiled("this format is not compiled", node.span) from None
+
     # ---- operations ------------------------------------------------------------------------------
 
     def apply_node(self, node: program.Apply) -> Any:
@@ -170,10 +185,10 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
     program.Member: Expressions.member,
     program.Index: Expressions.index,
     program.FunctionLiteral: Expressions.literal,
+    program.Text: Expressions.text,
     program.Call: lambda lowering, node: lowering.call(node),
     program.MethodCall: lambda lowering, node: lowering.method(node),
 }
 _WORDS: dict[type, str] = {
     program.ModuleLiteral: "a module",
-    program.Text: "a text with values",
 }

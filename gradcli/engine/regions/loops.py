@@ -19,7 +19,7 @@ from ..ir.types import BOOL, I64, Scalar, is_float
 from .counting import Counting
 from .flow import appends, breaks, returns
 from .growing import Grown
-from .kinds import Kind, ListOf, MixedKind, flat, fresh, kind_of
+from .kinds import Kind, ListOf, MixedKind, RecordOf, flat, fresh, kind_of
 from .meeting import as_kind, joined
 from .names import (
     RETURNED,
@@ -362,7 +362,7 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
     differ = Unknown("", None)
     if joined(before, after, differ) is differ:
         return "kind"
-    if isinstance(before, ListOf) and isinstance(after, ListOf):
+    if isinstance(before, ListOf | RecordOf) and isinstance(after, ListOf | RecordOf):
         changes = set(map(_change, before.items, after.items))
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
     is_int = before == I64 or isinstance(before, MixedKind)

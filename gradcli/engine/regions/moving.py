@@ -10,6 +10,7 @@ from operator import mul
 from typing import Any
 
 from ...diagnostics import Span
+from ...ops import OPS
 from ...ops.op import Op, OpError
 from ..backends.backend import CPU
 from ..ir.instructions import Value
@@ -49,6 +50,14 @@ class Moving(Statistics):
         if isinstance(found, list):
             return tuple([self.of_places(array, places, span) for places in found])
         return self.of_places(array, found, span)
+
+    def trace(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        [held] = operands
+        array = held if isinstance(held, Stored) else self.some_array(held, span)
+        if len(array.shape) != 2:
+            raise NotCompiled("`trace` is compiled only for single matrices", span)
+        places = {"k": options["offset"]} if options else {}
+        return self.sum([self.moved(OPS["diag"], [array], places, span)], {}, span)
 
     def plain(self, value: Any, span: Span) -> Any:
         """An option as the interpreter takes it."""

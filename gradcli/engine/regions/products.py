@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import accumulate, product
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..ir.types import BOOL, F32, I64, ArrayType, is_float, strides, widest
 from .arrays import MAX_ELEMENTS, is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
-from .reductions import Options, Reductions
+from .reductions import Found, Group, Lines, Options, Reductions
 from .stored import Indices, Pending
 
 Sizes = Mapping[str, int]  # of labels
@@ -35,6 +35,51 @@ class Products(Reductions):
         if any(len(held.shape) > 2 for held in self.factors(operands, span)):
             raise NotCompiled("`dot` of arrays of more than two axes is not compiled", span)
         return self.matmul(operands, options, span)
+
+    def inner(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        factors = self.factors(operands, span)
+        if any(len(held.shape) > 2 for held in factors):
+            raise NotCompiled("`inner` of arrays of more than two axes is not compiled", span)
+        a, b = ["mk"[-len(factors[0].shape) :], "nk"[-len(factors[1].shape) :]]
+        return self.by_subscripts(f"{a},{b}->{a[:-1]}{b[:-1]}", factors, span)
+
+    def cross(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        factors = self.factors(operands, span)
+        if any(held.shape != (3,) for held in factors):
+            raise NotCompiled("`cross` is compiled only for two vectors", span)
+        a, b = [self.apart(held, span) for held in factors]
+
+        def element(i: int, k: int) -> Value:
+            left, right = [
+                self.multiplied([a.items[m], b.items[n]], span) for m, n in ((i, k), (k, i))
+            ]
+            return self.builder.apply("sub", [left, right], span)
+
+        self.count(span, 3)
+        found = [element(1, 2), element(2, 0), element(0, 1)]
+        return self.tied(self.array((3,), found, span))
+
+    def prod(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The product of few elements."""
+
+        def of(items: Group) -> Found:
+            items = self.numbers(items, span)
+            if isinstance(items, Lines):
+                raise NotCompiled("`prod` of many elements is not compiled", span)
+            self.count(span, len(items))
+            return self.multiplied(items, span)
+
+        return self.reduced(operands[0], options, span, of)
+
+    def cumprod(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The products of the first elements, one for each of a few elements."""
+        array = self.some_elements(operands[0], span)
+        if len(array.shape) > 1 or options:
+            raise NotCompiled("`cumprod` of more than one axis is not compiled", span)
+        found = accumulate(
+            self.numbers(array.items, span), lambda a, b: self.multiplied([a, b], span)
+        )
+        return self.tied(self.array(array.shape, list(found), span))
 
     def einsum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         return self.by_subscripts(options["subscripts"], self.factors(operands, span), span)

@@ -19,12 +19,13 @@ from ..passes.copying import used
 from ..passes.expansion import expand
 from .arrays import state_kind
 from .flow import assigned, is_draw
-from .kinds import ArrayOf, Kind, StoredOf, flat, fresh, kind_of, types_of
+from .kinds import Array, ArrayOf, Kind, Mixed, Stored, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 from .result_kinds import is_value
 
 MOST = 2**16  # instructions: compiling more takes a minute and gigabytes
+_NUMERIC = Scalar | ArrayOf | StoredOf  # kinds of numbers and arrays
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 
 
@@ -115,6 +116,7 @@ class _Main:
         self.reasons: list[NotCompiled] = []
         self.states: dict[str, Initial] = {}
         self.constants: set[int] = set()  # the positions of their parameters
+        self.variables: list[Any] = []  # what the other names hold that are declared
         self.imports: dict[int, Members] = {}  # by the identity of the program
         self.path = ""  # of the import that is being lowered, with a dot
         everything = list(own_nodes(node.body, frozenset()))
@@ -212,14 +214,14 @@ class _Main:
 
     def declare(self, node: program.Declare) -> None:
         """A declared variable is a parameter of the type that its state has. A constant int that
-        isn't given from outside is also known. A constant that depends on variables is like any
-        other value."""
+        isn't given from outside is also known. A constant that depends on variables, or is a dict,
+        a string or a list of such, is like any other value."""
         name, span, names = self.path + node.slot.name, node.span, self.lowering.names
         before, draws = dict(names.held), [self.lowering.draws]
         own, began = Name(self.lowering.frame, node.slot.index), names.of(draws)
         with self.lowering.builder.inside(Block()) as state:
             value = None if node.value is None else self.lowering.expression(node.value)
-            if type(value) is tuple:
+            if type(value) is tuple and not self.holds_things(value):
                 value = self.lowering.whole(self.lowering.as_array(value, span), span)
             first = None if value is None else kind_of(value)
         drawn, names.held = names.of(draws), before
@@ -228,13 +230,14 @@ class _Main:
         initial, given = self.initial(state), self.inputs.get(name)
         is_constant = node.kind == "const" and name not in self.inputs
         depends = is_constant and not self.constants.issuperset(initial.takes)
-        if depends and node.type is None:
+        is_thing = is_constant and node.value is not None and not isinstance(first, _NUMERIC)
+        if (depends or is_thing) and node.type is None:
             self.lowering.builder.extend(state.instructions)
             names.held[own] = value
             return
         self.lowering.count_draws(began, state, ())
         kind = declared_kind(node.type, first, given, self.lowering.builder.real)
-        if not isinstance(kind, Scalar | ArrayOf | StoredOf):
+        if not isinstance(kind, _NUMERIC):
             raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
         if depends:
             raise NotCompiled("a typed constant that depends on variables is not compiled", span)
@@ -251,6 +254,18 @@ class _Main:
         if self.has_variables and node.kind != "const":
             held = self.lowering.variable(held, node.kind == "var")
         names.held[own] = held
+        if node.kind != "const":
+            self.variables.append(held)
+
+    def holds_things(self, held: tuple[Any, ...]) -> bool:
+        """Whether a list holds anything but values of numbers, so that its declaration leaves it a
+        list: a dict, a string, a variable."""
+        return any(
+            self.holds_things(item)
+            if type(item) is tuple
+            else item in self.variables or not isinstance(item, Value | Mixed | Array | Stored)
+            for item in held
+        )
 
     def initial(self, state: Block) -> Initial:
         """The initial value that a block computes, with the code of the program before it that it
