@@ -92,10 +92,10 @@ def test_what_is_kept_counts_as_memory() -> None:
     for compiled in (function, python.compiled(main, others)):
         assert compiled(1.5, 5, 1.0) == (1.5**6, 6 * 1.5**5, True)
     room = 4096 * 8
-    assert function(1.0, 1000, 1.0, *llvm.Limits(memory=room)) == (1.0, 1001.0, True)
+    assert function(1.0, 1000, 1.0, room) == (1.0, 1001.0, True)
     for _ in range(100):
         with pytest.raises(StepBack):
-            function(1.0, 1000, 1.0, *llvm.Limits(memory=4096))
+            function(1.0, 1000, 1.0, 4096)
         with pytest.raises(StepBack):
             function(1.0, -1, 1.0)  # the C stack is full
-    assert function(1.0, 1000, 1.0, *llvm.Limits(memory=room)) == (1.0, 1001.0, True)
+    assert function(1.0, 1000, 1.0, room) == (1.0, 1001.0, True)

@@ -124,5 +124,5 @@ def test_the_memory_of_loops_in_blocks() -> None:
         found = [kernel(*numbers) for kernel in kernels]
         np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-300)
         with pytest.raises(StepBack):
-            kernels[0](*numbers, *llvm.Limits(memory=2**19))
-        assert kernels[1](*numbers, *llvm.Limits(memory=2**17)) == found[1]
+            kernels[0](*numbers, 2**19)
+        assert kernels[1](*numbers, 2**17) == found[1]
