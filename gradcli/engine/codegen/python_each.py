@@ -78,7 +78,7 @@ class _OnArrays:
         elif isinstance(made, Operation):
             yield f"{name(made.result)} = {self.operation(made)}"
         elif isinstance(made, Check):
-            yield f"if not {name(made.condition)}.all():"
+            yield f"if not hold({name(made.condition)}):"
             yield "    raise StepBack"
 
     def operation(self, made: Operation) -> str:
@@ -146,6 +146,12 @@ def _on_ints(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _hold(conditions: Any) -> bool:
+    """Whether conditions hold at all points. (NumPy's own method imports at its first call, which
+    the text can't, as it has no builtins.)"""
+    return bool(conditions.all())
+
+
 def _view(array: Any, shape: tuple[int, ...], start: int, steps: tuple[int, ...]) -> Any:
     """The elements of an array from `start` on, at steps along axes."""
     size = array.itemsize
@@ -211,6 +217,7 @@ def array_helpers() -> dict[str, Any]:
     return {
         **{name: getattr(xp, name) for name in ("arange", "where", "full", *UFUNCS.values())},
         "room": xp.empty,
+        "hold": _hold,
         "view": _view,
         "spread": _spread,
         "along": _along,
