@@ -115,6 +115,11 @@ class Signature:
             if part.startswith("*"):
                 self.rest = self.options[-1].name
 
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of the options that have one."""
+        return {p.name: p.default for p in self.options if not p.required}
+
     @property
     def parameters(self) -> list[Parameter]:
         options = self.options[len(self.leading) :]

@@ -7,14 +7,15 @@ import pytest
 from gradcli.engine.codegen import python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
-from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
-from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.vjp import vjp
+
+from .ir_parser import parse
+from .ir_verifier import verify
 
 REGIONS = """
 region main(%0: f64, %1: i64) -> (f64) {
@@ -91,10 +92,10 @@ def test_what_is_kept_counts_as_memory() -> None:
     for compiled in (function, python.compiled(main, others)):
         assert compiled(1.5, 5, 1.0) == (1.5**6, 6 * 1.5**5, True)
     room = 4096 * 8
-    assert function(1.0, 1000, 1.0, *llvm.Limits(memory=room)) == (1.0, 1001.0, True)
+    assert function(1.0, 1000, 1.0, room) == (1.0, 1001.0, True)
     for _ in range(100):
         with pytest.raises(StepBack):
-            function(1.0, 1000, 1.0, *llvm.Limits(memory=4096))
+            function(1.0, 1000, 1.0, 4096)
         with pytest.raises(StepBack):
             function(1.0, -1, 1.0)  # the C stack is full
-    assert function(1.0, 1000, 1.0, *llvm.Limits(memory=room)) == (1.0, 1001.0, True)
+    assert function(1.0, 1000, 1.0, room) == (1.0, 1001.0, True)

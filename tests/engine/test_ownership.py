@@ -8,10 +8,11 @@ import pytest
 from gradcli.engine.codegen import python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
-from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
-from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.ownership import owned
+
+from .ir_parser import parse
+from .ir_verifier import verify
 
 pytest.importorskip("llvmlite")
 
@@ -146,10 +147,10 @@ return %4, %4
 
 def test_memory_is_given_back_in_loops() -> None:
     """A limit of bytes that two arrays need, for 100,000 of them."""
-    limits = llvm.Limits(memory=2 * (16 + 24))
-    assert list(llvm.compiled(region(LOOP))(A, 1, 9.0, *limits)[0]) == [9.0, 2.0, 9.0]
+    memory = 2 * (16 + 24)
+    assert list(llvm.compiled(region(LOOP))(A, 1, 9.0, memory)[0]) == [9.0, 2.0, 9.0]
     with pytest.raises(StepBack):
-        llvm.compiled(region(LOOP))(A, 1, 9.0, *llvm.Limits(memory=16 + 24))
+        llvm.compiled(region(LOOP))(A, 1, 9.0, 16 + 24)
 
 
 def test_a_kernel_that_steps_back_gives_its_memory_back() -> None:

@@ -11,10 +11,11 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, STACK_BYTES, WRITTEN, only
 from gradcli.engine.codegen.step_back import StepBack
-from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import F64
-from gradcli.engine.ir.verifier import verify
 from gradcli.engine.lowering.region_calls import LinearizedRegion, RegionCall
+
+from .ir_parser import parse
+from .ir_verifier import verify
 
 FEW = 2**12  # bytes, which some hundred iterations need
 FUNCTIONS = {
@@ -123,5 +124,5 @@ def test_the_memory_of_loops_in_blocks() -> None:
         found = [kernel(*numbers) for kernel in kernels]
         np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-300)
         with pytest.raises(StepBack):
-            kernels[0](*numbers, *llvm.Limits(memory=2**19))
-        assert kernels[1](*numbers, *llvm.Limits(memory=2**17)) == found[1]
+            kernels[0](*numbers, 2**19)
+        assert kernels[1](*numbers, 2**17) == found[1]

@@ -86,3 +86,21 @@ def test_only_holds_inside_and_nests() -> None:
             1 / 0  # noqa: B018
         assert not policy().writes
     assert policy() == outside
+
+
+CHECKS = """import sys
+from gradcli.engine.backends.tiers import FIRST_USE, WRITTEN, only
+from gradcli import load
+with only(WRITTEN, FIRST_USE):
+    print(load(source=sys.argv[1]).run().outputs["y"].sum())
+"""
+
+
+def test_text_checks_all_points_in_a_new_process() -> None:
+    """The text has no builtins, and NumPy imports what some of its methods need when it first
+    calls them."""
+    program = "fn f(a) { return int64(a * 1.5) }\nfor k in range(4) { y = f(arange(20)) }\noutput y"
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKS, program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout + done.stderr == "280\n"

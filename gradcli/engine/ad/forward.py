@@ -27,8 +27,8 @@ from ..values.boxes import UNBOXED, Dual, level_of, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
 
-ADD, NEG, REAL, STRICT_MUL, BROADCAST = (
-    OPS[name] for name in ("add", "neg", "real", "strict_mul", "broadcast_to")
+ADD, NEG, REAL, CONJ, STRICT_MUL, BROADCAST = (
+    OPS[name] for name in ("add", "neg", "real", "conj", "strict_mul", "broadcast_to")
 )
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
@@ -77,7 +77,7 @@ def _elementwise(
     if _is_plain((y, *primals, *given)):
         return fitted(run, array_push(run.backend, site.op, active)(given, y, *primals), y)
     if any([is_complex(primal(v)) for v in (y, *primals, *given)]):  # noqa: C419
-        terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
+        terms = [product(run, site, k, tangents[k], y, primals) for k in active]
         total = terms[0]
         for term in terms[1:]:
             total = apply(run, site.in_derivative(ADD), (total, term))
@@ -92,14 +92,20 @@ def _is_plain(values: tuple[Any, ...]) -> bool:
     return all(level_of(v) == UNBOXED and type(v) is not Lanes for v in values)
 
 
-def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -> Any:
-    """A tangent times the partial by its operand, by operations of the language."""
+def product(
+    run: Run, site: Site, k: int, t: Any, y: Any, operands: list[Any], conjugates: bool = False
+) -> Any:
+    """A tangent times the partial by its operand, or times its conjugate, by operations of the
+    language."""
     partial = partial_formula(site.op, k)
     if partial.is_number(1.0):
         return t
     if partial.is_number(-1.0):
         return apply(run, site.in_derivative(NEG), (t,))
-    return apply(run, site.in_derivative(STRICT_MUL), (t, replay(run, site, k, y, primals)))
+    p = replay(run, site, k, y, operands)
+    if conjugates and is_complex(primal(p)):
+        p = apply(run, site.in_derivative(CONJ), (p,))
+    return apply(run, site.in_derivative(STRICT_MUL), (t, p))
 
 
 def fitted(run: Run, t: Any, y: Any) -> Any:

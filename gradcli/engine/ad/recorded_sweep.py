@@ -11,17 +11,17 @@ from ..formulas.differentiation import partial_formula
 from ..operations.apply import apply
 from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
-from ..operations.rules import replay
 from ..trace.blanks import Blank
 from ..trace.pullbacks import Passed
 from ..trace.tape import Site
 from ..trace.windows import inputs_of, operands_of
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, common, united
+from .forward import product
 from .sweep import REAL, Sweep
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
-STRICT_MUL, CONJ, SUM_TO = OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
+SUM_TO = OPS["sum_to"]
 PICK_ROWS, PLACE_ROWS, MERGE_ROWS = OPS["pick_rows"], OPS["place_rows"], OPS["merge_rows"]
 MOVED = (PICK_ROWS, PLACE_ROWS, MERGE_ROWS)  # ops that move values between groups of rows
 
@@ -65,23 +65,12 @@ class RecordedSweep(Sweep):
             derived, reads = site.shares[k]
             if by_parts:
                 self.verify_rule(site, inner[2 + k], number)
-                c = self._product(site, k, g, values)
+                c = product(run, site, k, g, values[-1], values[:-1], conjugates=True)
             elif derived is None:
                 c = g
             else:
                 c = apply(run, derived, (g, *[values[read] for read in reads]))
             self.add(n, c if is_float else self._matched(c, inner[2 + k]))
-
-    def _product(self, site: Site, k: int, g: Any, values: list[Any]) -> Any:
-        """The share of an operand where a value is complex: the cotangent times the conjugate of
-        the partial."""
-        run = self.run
-        if partial_formula(site.op, k).is_number(1.0):
-            return g
-        p = replay(run, site, k, values[-1], values[:-1])
-        if is_complex(primal(p)):
-            p = apply(run, site.in_derivative(CONJ), (p,))
-        return apply(run, site.in_derivative(STRICT_MUL), (g, p))
 
     def _matched(self, c: Any, like: Any) -> Any:
         """A share of a cotangent in its operand's shape and dtype."""

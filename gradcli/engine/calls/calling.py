@@ -101,12 +101,10 @@ def _binding(op: Op, n: int, keywords: tuple[str, ...]) -> Any:
 def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> Any:
     """Applies a builtin of any kind to bound arguments."""
     op = site.op
+    defaults = op.signature.defaults
     if op.engine:
-        options = {p.name: p.default for p in op.signature.options}
-        options.update(given)
-        return builtins.implementation(op)(run, site, operands, options)
-    options = {p.name: p.default for p in op.signature.options}
-    options.update((name, plain(value)) for name, value in given.items())
+        return builtins.implementation(op)(run, site, operands, defaults | given)
+    options = defaults | {name: plain(value) for name, value in given.items()}
     # `einsum("ii", a)` means `a` itself
     if op.signature.variadic and not op.signature.leading and len(operands) == 1:
         operands = unpacked(run, site, operands[0])

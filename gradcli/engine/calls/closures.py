@@ -68,13 +68,11 @@ def compile_structural(
             [operand(frame) for operand in fixed],
             {name: value(frame) for name, value in given},
         )
-    base = {p.name: p.default for p in op.signature.options}
+    base = op.signature.defaults
 
     def call(frame: list[Any]) -> Any:
         values = tuple([operand(frame) for operand in fixed])
-        options = (
-            {**base, **{name: plain(value(frame)) for name, value in given}} if given else base
-        )
+        options = base | {name: plain(value(frame)) for name, value in given} if given else base
         return apply(frame[0], site, values, options)
 
     return call
@@ -97,12 +95,10 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
     operands = [None if o is None else c.expression(o) for o in node.operands]
     defaults += [None] * (len(operands) - len(defaults))
     given = [(name, c.expression(value)) for name, value in node.options]
-    base = {p.name: p.default for p in node.op.signature.options}
+    base = node.op.signature.defaults
 
     def call(frame: list[Any]) -> Any:
-        options = dict(base)
-        for name, value in given:
-            options[name] = value(frame)
+        options = base | {name: value(frame) for name, value in given}
         values = [
             default if o is None else o(frame)
             for o, default in zip(operands, defaults, strict=True)
@@ -131,9 +127,9 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
     def call(frame: list[Any]) -> Transform:
         nonlocal options, last
         if options is None:
-            base = {p.name: p.default for p in node.op.signature.options}
+            chosen = {name: value(frame) for name, value in given}
             options = builtins.transform_options(
-                frame[0], site, base | {name: value(frame) for name, value in given}
+                frame[0], site, node.op.signature.defaults | chosen
             )
         value = function(frame)
         if last is not None and last.function is value:

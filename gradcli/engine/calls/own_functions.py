@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from ...lang import program
+from ...lang.program.walks import statements
 from ...ops import OPS
 from ...ops.op import Op
 from ..ad.held_values import numbered, shelve
@@ -286,19 +287,13 @@ def _outside(
 def _updated(rule: program.Function) -> set[int]:
     """The slots of a rule that hold variables which it updates with `:=`."""
     found: set[int] = set()
-    pending: list[Any] = list(rule.body)
-    while pending:
-        node = pending.pop()
+    for node in statements(rule.body):
         if isinstance(node, program.Update):
             variable = node.variable
             while isinstance(variable, program.Index | program.Member):
                 variable = variable.object
             if isinstance(variable, program.Read):
                 found.add(variable.slot.index)
-        if isinstance(node, program.Statement):
-            pending.extend(getattr(node, name) for name in node.FIELDS)
-        elif type(node) is tuple:
-            pending.extend(node)
     return found
 
 

@@ -47,9 +47,9 @@ def stacked(items: Sequence[Any], dtype: Any = None) -> Any:
     return CPU.xp.array(items, dtype)
 
 
-def empty_columns(count: int, n: int, dtype: Any = None) -> Any:
+def empty_columns(count: int, n: int) -> Any:
     """Memory for `count` columns of `n` rows, some distance apart."""
-    return CPU.xp.empty((count, n + APART), dtype)[:, :n]
+    return CPU.xp.empty((count, n + APART))[:, :n]
 
 
 def column_of(value: Any, n: int) -> Any:

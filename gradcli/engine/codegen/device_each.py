@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import add
 from typing import Any
 
 from ..backends.backend import CPU, Backend
 from ..ir.instructions import Constant, Each, Value
-from ..ir.types import DTYPES, Scalar, dtype_of
+from ..ir.types import DTYPES, F32, I64, Scalar, dtype_of
 from .array_calls import SAFE
 from .cuda_each import EachKernel, each_text
-from .python_each import combined
+from .numbers import checked, float32
+from .python_each import UFUNCS
 from .step_back import StepBack
 
 THREADS = 256  # of a block
@@ -47,7 +49,7 @@ class DeviceEach:
         totals = dict([p for ks, sums in found for p in zip(ks, sums.tolist(), strict=True)])
         made = self._made
         return [
-            combined(way, first, totals[k], value.type)
+            _combined(way, first, totals[k], value.type)
             for k, (way, first, value) in enumerate(
                 zip(made.ways, initial, made.initial, strict=True)
             )
@@ -94,3 +96,12 @@ class DeviceEach:
         if kernel is None:
             raise StepBack
         kernel((-(-size // THREADS),), (THREADS,), tuple(arguments))
+
+
+def _combined(way: str, first: Any, number: Any, kind: Scalar) -> Any:
+    """The combination of the first number and another one, of a type, as Python has it. Raises
+    StepBack."""
+    if way == "add" and kind == I64:
+        return checked(add, first, number)
+    combine = getattr(CPU.xp, UFUNCS[way])
+    return combine(first, float32(number)) if kind == F32 else combine(first, number).item()

@@ -1,14 +1,14 @@
 """Regions as machine code, if llvmlite is installed. Import this only to compile.
 
 The contract is that of `python.py`: the same bits, or StepBack. A kernel also steps back where it
-would go beyond a limit. A signal handler that raises ends it with that exception.
+would take more memory than it may. A signal handler that raises ends it with that exception.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import CPU
@@ -19,14 +19,6 @@ from ..ir.types import DTYPES, F32, ArrayType
 from .llvm_kernels import kernel_text
 from .machine import FEW, O3, assembled
 from .step_back import StepBack
-
-
-class Limits(NamedTuple):
-    """What a kernel may use before it steps back: about so many instructions, not counting those
-    outside loops; and bytes on its stacks."""
-
-    work: int = NO_LIMIT
-    memory: int = NO_LIMIT
 
 
 class _Definition(ctypes.Structure):
@@ -49,9 +41,9 @@ _new_function = ctypes.PYFUNCTYPE(
 def compiled(
     region: Region, others: Sequence[Region] = (), stack_bytes: int = NO_LIMIT
 ) -> Callable[..., tuple[Any, ...]]:
-    """A function of the region's parameters that returns its results. Limits may follow the
-    parameters. It raises StepBack, and what Python raises meanwhile. `others` are the regions that
-    it calls; `stack_bytes` limits a stack.
+    """A function of the region's parameters that returns its results. The bytes that its stacks and
+    arrays may take may follow the parameters. It raises StepBack, and what Python raises meanwhile.
+    `others` are the regions that it calls; `stack_bytes` limits a stack.
 
     Raises NotNative for what has no machine code.
     """

@@ -43,7 +43,7 @@ from .array_calls import Computed, Multiplied
 from .llvm_arrays import Arrays, copy
 from .llvm_calls import Calls
 from .llvm_draws import draw, is_native
-from .llvm_each import Around, call_of
+from .llvm_each import call_of
 from .llvm_frame import INT, Frame, PythonFunctions
 from .llvm_guards import INTERVAL, Guards, Stack
 from .llvm_regions import call
@@ -224,7 +224,7 @@ class Emitter:
                 emitter.instruction(instruction)
             return values
 
-        found = call_of(self.frame, self.values, made, Around(llvm_types, emit))
+        found = call_of(self.frame, self.values, made, emit)
         self.values.update(zip(made.results, found, strict=True))
 
     def branch(self, made: Branch) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 
@@ -36,27 +36,20 @@ from .llvm_frame import (
     declared,
 )
 from .llvm_regions import Noting
-from .llvm_types import in_memory, load, size_in_memory, store
+from .llvm_types import in_memory, llvm_type, llvm_types, load, size_in_memory, store
 
 WIDEST = 512  # bits
 DIGITS = 16  # of a digest of what a function computes, which is its name
+# Emits instructions at the place of a frame, and returns the values with their results.
 Emit = Callable[[Frame, dict[Value, Any], Sequence[Any]], dict[Value, Any]]
 
 
-class Around(NamedTuple):
-    """What the function of an `each` takes from outside: the LLVM types of values, and a function
-    that emits instructions at the place of a frame."""
-
-    kinds: Callable[[Sequence[Value]], list[Any]]
-    emit: Emit
-
-
-def call_of(frame: Frame, values: dict[Value, Any], made: Each, around: Around) -> list[Any]:
+def call_of(frame: Frame, values: dict[Value, Any], made: Each, emit: Emit) -> list[Any]:
     """Emits a call of the function of an `each`, and that function unless the module has an equal
     one; returns the results."""
     make = frame.builder
     outside = [v for v in used([made.body]) if v not in made.initial]
-    function = _Function(frame.apart, made, outside, around)
+    function = _Function(frame.apart, made, outside, emit)
     given = [frame.held, *[values[v] for v in (*made.initial, *outside)]]
     whole = frame.apart.globals.get(f"each_{function.name}") or function.whole()
     if frame.apart is not make.module:
@@ -109,8 +102,8 @@ class _Function:
     rows    the positions of the results that are combined along the last axis first
     """
 
-    def __init__(self, module: Any, made: Each, outside: list[Value], around: Around) -> None:
-        self.module, self.made, self.outside, self.around = module, made, outside, around
+    def __init__(self, module: Any, made: Each, outside: list[Value], emit: Emit) -> None:
+        self.module, self.made, self.outside, self.emits = module, made, outside, emit
         self.given = made.given
         same = text_apart(made, (*made.initial, *outside))
         self.name = sha256(same.encode()).hexdigest()[:DIGITS]
@@ -120,7 +113,7 @@ class _Function:
     def function(self, name: str, indices: int, results: Sequence[int]) -> _Frame:
         """A new function of the values that the body uses, and of `indices` ints. Arrays that are
         changed are apart from all others."""
-        kinds = self.around.kinds([*self.made.initial, *self.outside])
+        kinds = llvm_types([*self.made.initial, *self.outside])
         found = ir.LiteralStructType([STATUS, *[self.kind(k) for k in results]])
         parameters = [ADDRESS, *kinds, *[INT] * indices]
         function = _Wide(self.module, ir.FunctionType(found, parameters), name)
@@ -131,7 +124,7 @@ class _Function:
 
     def kind(self, k: int) -> Any:
         """The type of the numbers of a result."""
-        return self.around.kinds([self.given[k][0]])[0]
+        return llvm_type(self.given[k][0].type)
 
     # ---- all points ------------------------------------------------------------------------------
 
@@ -184,7 +177,7 @@ class _Function:
     def emit(self, frame: _Frame, indices: Sequence[Any], instructions: Any) -> dict[Value, Any]:
         values = self.values(frame)
         values.update(zip(self.made.body.parameters, indices, strict=False))
-        return self.around.emit(frame, values, instructions)
+        return self.emits(frame, values, instructions)
 
     def place(self, frame: _Frame, k: int, place: Any) -> Any:
         """The address of a place in an array that is changed."""

@@ -211,19 +211,17 @@ class KernelFrame(Frame):
         """The values of the parameters."""
         return [self._unboxed(self._argument(k), kind) for k, kind in enumerate(types)]
 
-    def limits(self, n: int) -> tuple[Any, Any]:
-        """The limits of work and memory, ints that may be given after `n` parameters."""
+    def limit(self, n: int) -> Any:
+        """The limit of memory in bytes, an int that may be given after `n` parameters."""
         make, given = self.builder, ir.Constant(INT, n)
-        limits = [self.variable(ir.Constant(INT, NO_LIMIT)) for _ in range(2)]
+        limit = self.variable(ir.Constant(INT, NO_LIMIT))
         with make.if_then(make.icmp_signed("!=", self._count, given), likely=False):
-            both = ir.Constant(INT, n + 2)
-            with make.if_then(make.icmp_signed("!=", self._count, both), likely=False):
+            more = ir.Constant(INT, n + 1)
+            with make.if_then(make.icmp_signed("!=", self._count, more), likely=False):
                 python(make, "PyErr_BadArgument")
                 self.leave_if(ir.Constant(BIT, 1), self.raised)
-            for k, limit in enumerate(limits, n):
-                make.store(self._unboxed(self._argument(k), INT), limit)
-        work, memory = map(make.load, limits)
-        return work, memory
+            make.store(self._unboxed(self._argument(n), INT), limit)
+        return make.load(limit)
 
     def _argument(self, k: int) -> Any:
         return self.builder.load(self.builder.gep(self._arguments, [ir.Constant(INT, k)]))

@@ -1,4 +1,4 @@
-"""What keeps machine code within bounds: growing stacks, a count of work, and a poll for signals.
+"""What keeps machine code within bounds: growing stacks, a limit of memory, and a poll for signals.
 
 A kernel of one call holds the interpreter's lock. After about every `INTERVAL` instructions it lets
 other threads have the lock, and asks Python to run the handlers of pending signals. If a handler
@@ -22,7 +22,6 @@ from .llvm_frame import (
     NULL,
     RAISED,
     STATUS,
-    STEPPED_BACK,
     Frame,
     own_function,
     python,
@@ -46,16 +45,14 @@ STACK_TYPES = (ADDRESS.as_pointer(), INT.as_pointer(), INT.as_pointer())
 
 
 class Counts(NamedTuple):
-    """What is left within the limits: instructions until the next poll, other instructions, and
-    bytes of stacks and arrays."""
+    """What is left: instructions until the next poll, and bytes of stacks and arrays."""
 
     until_poll: Any
-    work: Any
     memory: Any
 
 
 class Guards:
-    """Emits pushes and pops, and the count of work."""
+    """Emits pushes and pops, and the count of instructions."""
 
     def __init__(
         self,
@@ -64,8 +61,8 @@ class Guards:
         unlocked: bool = False,
         stack_bytes: int = NO_LIMIT,
     ) -> None:
-        """`left` is what is left within the limits. `unlocked`: whether other threads have Python's
-        lock. `stack_bytes` limits a stack."""
+        """`left` is what is left when the code begins. `unlocked`: whether other threads have
+        Python's lock. `stack_bytes` limits a stack."""
         self.stack_bytes = stack_bytes
         self.frame, self.builder, self.unlocked = frame, frame.builder, unlocked
         self.stacks: list[Stack] = []
@@ -73,13 +70,8 @@ class Guards:
         self.set_counts(left)
 
     def counts(self) -> Counts:
-        """What is left within the limits."""
+        """What is left now."""
         return Counts(*map(self.builder.load, self.left))
-
-    def begin(self) -> None:
-        """Grants the work until the first poll."""
-        make = self.builder
-        self._set_work(_granted(make, ir.Constant(INT, 0), make.load(self.left.work)))
 
     def set_counts(self, left: Counts) -> None:
         for variable, value in zip(self.left, left, strict=True):
@@ -159,32 +151,23 @@ class Guards:
         memory = self.left.memory
         self.builder.store(self.builder.add(self.builder.load(memory), size), memory)
 
-    # ---- work ------------------------------------------------------------------------------------
+    # ---- signals ---------------------------------------------------------------------------------
 
     def count(self, instructions: int) -> None:
-        """Counts the work of one iteration, and polls now and then."""
+        """Counts the instructions of one iteration, and polls now and then."""
         make, zero = self.builder, ir.Constant(INT, 0)
         rest = make.sub(make.load(self.left.until_poll), ir.Constant(INT, instructions))
         make.store(rest, self.left.until_poll)
         with make.if_then(make.icmp_signed("<", rest, zero), likely=False):
-            asked = make.call(self._poll(), [rest, make.load(self.left.work)])
-            self.frame.leave_as(make.extract_value(asked, 0))
-            self._set_work([make.extract_value(asked, k) for k in (1, 2)])
-
-    def _set_work(self, left: Sequence[Any]) -> None:
-        """Sets the work until the next poll, and the rest of the work."""
-        for value, variable in zip(left, (self.left.until_poll, self.left.work), strict=True):
-            self.builder.store(value, variable)
+            self.frame.leave_as(make.call(self._poll(), []))
+            make.store(ir.Constant(INT, INTERVAL), self.left.until_poll)
 
     def _poll(self) -> Any:
-        """The function that lets other threads run. It takes the work until the poll and the rest
-        of the work; it returns its status, and both for the next poll. It steps back where no work
-        is left, and raises what a signal handler raises."""
-        result = ir.LiteralStructType([STATUS, INT, INT])
-        poll, make = own_function(self.builder.module, "poll", result, [INT, INT])
+        """The function that lets other threads run. It raises what a signal handler raises, as its
+        status says."""
+        poll, make = own_function(self.builder.module, "poll", STATUS, [])
         if make is None:
             return poll
-        rest, work = poll.args
         if self.unlocked:
             state = python(make, "PyGILState_Ensure")
             raised = python(make, "PyErr_CheckSignals")
@@ -192,15 +175,8 @@ class Guards:
         else:
             python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
             raised = python(make, "PyErr_CheckSignals")
-        nothing_left = make.icmp_signed("<=", work, ir.Constant(INT, 0))
-        status = make.select(nothing_left, STATUS(STEPPED_BACK), STATUS(DONE))
         has_raised = make.icmp_signed("!=", raised, STATUS(0))
-        found = ir.Constant(result, ir.Undefined)
-        for k, value in enumerate(
-            [make.select(has_raised, STATUS(RAISED), status), *_granted(make, rest, work)]
-        ):
-            found = make.insert_value(found, value, k)
-        make.ret(found)
+        make.ret(make.select(has_raised, STATUS(RAISED), STATUS(DONE)))
         return poll
 
     def release(self) -> None:
@@ -209,10 +185,3 @@ class Guards:
         for stack in self.stacks:
             python(make, "PyMem_RawFree", make.load(stack.base))
             self.give_back(make.load(stack.size))
-
-
-def _granted(make: Any, rest: Any, work: Any) -> tuple[Any, Any]:
-    """Moves work to that until the next poll; returns that and the rest."""
-    most = ir.Constant(INT, INTERVAL)
-    granted = make.select(make.icmp_signed("<", work, most), work, most)
-    return make.add(rest, granted), make.sub(work, granted)

@@ -15,7 +15,7 @@ from ..ir.types import STACK, ArrayType
 from .llvm_arrays import copy, release_arrays
 from .llvm_blocks import Emitter, no_stack
 from .llvm_frame import ADDRESS, INT, KernelFrame, PythonFunctions
-from .llvm_guards import STACK_TYPES, Counts, Guards, Stack
+from .llvm_guards import INTERVAL, STACK_TYPES, Counts, Guards, Stack
 from .llvm_regions import Called, WithoutBranches, function_of
 from .llvm_types import llvm_type, llvm_types
 from .llvm_vectors import keep_versions, of_rows
@@ -89,9 +89,8 @@ def _kernel(
     arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
     types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
     types += [ADDRESS] if scratch.size else []
-    work, memory = frame.limits(len(types))
-    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory), stack_bytes=stack_bytes)
-    guards.begin()
+    left = Counts(ir.Constant(INT, INTERVAL), frame.limit(len(types)))
+    guards = Guards(frame, left, stack_bytes=stack_bytes)
     given, n = frame.parameters(types), len(block.parameters)
     emitter = Emitter(frame, guards, functions, called)
     for value, place in zip(arrays, given[n:], strict=False):

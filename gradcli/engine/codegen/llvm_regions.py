@@ -1,6 +1,6 @@
 """Regions that other regions call, as functions of machine code.
 
-They work on values, not in memory. What is left within the limits is passed in and out beside the
+They work on values, not in memory. The counts of what is left are passed in and out beside the
 parameters and the results. A call that finds the C stack too full steps back.
 """
 
@@ -95,8 +95,7 @@ class Called(Frame):
     def done(
         self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
     ) -> None:
-        """Ends the function. `release` emits the clean-up at every end, `counts` what is left
-        within the limits."""
+        """Ends the function. `release` emits the clean-up at every end, `counts` what is left."""
         make = self.builder
         release()
         found = ir.Constant(self._kind, ir.Undefined)

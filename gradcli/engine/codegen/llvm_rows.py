@@ -30,7 +30,7 @@ from .llvm_frame import (
     python,
 )
 from .llvm_groups import Groups
-from .llvm_guards import Counts, Guards
+from .llvm_guards import INTERVAL, Counts, Guards
 from .llvm_kernels import functions_of
 from .llvm_masks import RowEmitter
 from .llvm_regions import Called, attempt, ended, function_of
@@ -78,9 +78,7 @@ def rows_text(
     if called:
         raise NotNative(f"`{called[0]}` is Python's")
     frame = KernelFrame(module)
-    work, memory = frame.limits(len(types))
-    guards = Guards(frame, Counts(ir.Constant(INT, 0), work, memory))
-    guards.begin()
+    guards = Guards(frame, Counts(ir.Constant(INT, INTERVAL), frame.limit(len(types))))
     parameters, made = frame.parameters(types), Arrays(frame, guards)
     for kind, array in zip(places, arrays, strict=True):
         parameters.append(made.new(kind, array.size * GROUP))

@@ -1,22 +1,27 @@
-"""`each` of the IR as Python text: on whole arrays, by NumPy, if its body is on floats and bools;
-otherwise as loops over the points, with the bits of the interpreter's ints."""
+"""`each` of the IR as Python text, on whole arrays, by NumPy. Ints are Python's meanwhile, so that
+results beyond 64 bits are found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas.functions import array_function
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
 from ..ir.scalars import CHOICES
-from ..ir.types import BOOL, F32, I64, ArrayType, Type, dtype_of, is_float
-from .each_axes import Steps, combined_along_it
-from .numbers import float32
+from ..ir.types import F32, I64, ArrayType, dtype_of, is_float
+from .each_axes import Steps
+from .numbers import checked, function_on
 from .scalar_ops import COMPARISONS
 from .step_back import StepBack
 
 _INFIX = ("add", "sub", "mul", "div")
+# NumPy's functions, by the ways in which numbers are combined.
+UFUNCS = {"or": "logical_or", "and": "logical_and"} | {
+    way: way for way in ("add", "maximum", "minimum")
+}
 
 
 class Writer(Protocol):
@@ -31,31 +36,10 @@ class Writer(Protocol):
 
 def lines_of(writer: Writer, made: Each, depth: int) -> Iterator[str]:
     """The text of an `each`."""
-    writer.names.update(_HELPERS)
     for result, first in zip(made.results, made.initial, strict=True):
         if isinstance(first.type, ArrayType):
             writer.same(result, first)
-    indent = "    " * depth
-    text = _OnArrays(writer, made) if _fits_arrays(made) else _AsLoops(writer, made)
-    yield from [f"{indent}{line}" for line in text.lines()]
-
-
-def _fits_arrays(made: Each) -> bool:
-    """Whether the body of an `each` never steps back."""
-    counts = any(
-        way == "add" and number.type == I64
-        for way, (number, _) in zip(made.ways, made.given, strict=True)
-    )
-    return not counts and all(map(_is_smooth, made.body.instructions))
-
-
-def _is_smooth(made: Instruction) -> bool:
-    if isinstance(made, Operation):
-        return made.op in CHOICES or made.result.type == BOOL or is_float(made.operands[-1].type)
-    return not isinstance(made, Check) and not (isinstance(made, Cast) and made.result.type == I64)
-
-
-# ---- on whole arrays -----------------------------------------------------------------------------
+    yield from [f"{'    ' * depth}{line}" for line in _OnArrays(writer, made).lines()]
 
 
 class _OnArrays:
@@ -93,6 +77,9 @@ class _OnArrays:
             yield f"{name(made.result)} = {name(made.operand)}.astype({dtype!r})"
         elif isinstance(made, Operation):
             yield f"{name(made.result)} = {self.operation(made)}"
+        elif isinstance(made, Check):
+            yield f"if not hold({name(made.condition)}):"
+            yield "    raise StepBack"
 
     def operation(self, made: Operation) -> str:
         operands = [self.writer.name(value) for value in made.operands]
@@ -103,8 +90,10 @@ class _OnArrays:
             return f"where({', '.join(operands)})"
         if name == "beside":
             return operands[0]
-        key = f"on_arrays_{name.replace(' ', '_')}"
-        self.writer.names[key] = array_function(CPU, made.op)
+        on_ints = made.result.type == I64
+        key = f"on_{'ints' if on_ints else 'arrays'}_{name.replace(' ', '_')}"
+        function = function_on(made.op, made.operands[-1].type)
+        self.writer.names[key] = _on_ints(function) if on_ints else array_function(CPU, made.op)
         return f"{key}({', '.join(operands)})"
 
     def at(self, array: str, place: Value) -> str:
@@ -125,34 +114,42 @@ class _OnArrays:
         return " + ".join([str(made.offset), *names])
 
     def combined(self, k: int, way: str) -> Iterator[str]:
-        made, name = self.made, self.writer.name
+        made, name, shape = self.made, self.writer.name, self.shape
         (number, place), first, result = made.given[k], made.initial[k], name(made.results[k])
-        value, combine = f"spread({name(number)}, {self.shape})", _UFUNCS.get(way)
-        steps = [0] * len(self.shape) if place is None else self.steps(place)
-        if steps is None:
-            assert place is not None
+        value, combine = f"spread({name(number)}, {shape})", UFUNCS.get(way)
+        kind = "ints_" if way == "add" and number.type == I64 else ""
+        if place is None:
+            total = f"{kind}along({combine}, {name(first)}, {value}, ())"
+            yield f"{result} = {f'float32({total})' if number.type == F32 else f'{total}.item()'}"
+            return
+        if (steps := self.steps(place)) is None:
+            places = f"spread({name(place)}, {shape})"
             if way == "put":
-                yield f"{result}[{name(place)}] = {name(number)}"
+                yield f"{result}[{places}] = {value}"
             else:
-                yield f"{combine}.at({result}, {name(place)}, {name(number)})"
+                yield f"{kind}at({combine}, {result}, {places}, {value})"
             return
         kept = tuple([axis for axis, step in enumerate(steps) if step])
-        if place is None:
-            total = f"along({combine}, {name(first)}, {value}, ())"
-            yield f"{result} = {as_number(total, first.type)}"
-            return
-        shape = tuple([self.shape[axis] for axis in kept])
-        inner = tuple([steps[axis] for axis in kept])
-        yield f"part = view({result}, {shape}, {self.start(place)}, {inner})"
-        yield f"part[...] = {value if way == 'put' else f'along({combine}, part, {value}, {kept})'}"
+        sizes, inner = tuple([shape[axis] for axis in kept]), tuple([steps[axis] for axis in kept])
+        yield f"part = view({result}, {sizes}, {self.start(place)}, {inner})"
+        total = value if way == "put" else f"{kind}along({combine}, part, {value}, {kept})"
+        yield f"part[...] = {total}"
 
 
-def as_number(text: str, kind: Type) -> str:
-    """The text of a number, from the text of one of NumPy's, or of an array of no axes."""
-    return f"float32({text})" if kind == F32 else f"{text}.item()"
+def _on_ints(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of single ints as one of arrays. It raises StepBack."""
+
+    def call(*operands: Any) -> Any:
+        each = CPU.xp.frompyfunc(partial(checked, function), len(operands), 1)
+        return each(*operands).astype("int64")
+
+    return call
 
 
-_UFUNCS = {"add": "add", "maximum": "maximum", "minimum": "minimum", "or": "either", "and": "both"}
+def _hold(conditions: Any) -> bool:
+    """Whether conditions hold at all points. (NumPy's own method imports at its first call, which
+    the text can't, as it has no builtins.)"""
+    return bool(conditions.all())
 
 
 def _view(array: Any, shape: tuple[int, ...], start: int, steps: tuple[int, ...]) -> Any:
@@ -187,117 +184,44 @@ def _along(ufunc: Any, first: Any, values: Any, kept: tuple[int, ...]) -> Any:
     return ufunc.reduce(rows, axis=0) if kept else ufunc.accumulate(rows)[-1]
 
 
-# ---- as loops ------------------------------------------------------------------------------------
+def _at(ufunc: Any, array: Any, places: Any, values: Any) -> None:
+    """Combines elements of an array with values, which may meet in one place."""
+    ufunc.at(array, places, values)
 
 
-class _AsLoops:
-    def __init__(self, writer: Writer, made: Each) -> None:
-        self.writer, self.made = writer, made
-
-    def lines(self) -> Iterator[str]:
-        made, name = self.made, self.writer.name
-        for result, first, (_, place) in zip(made.results, made.initial, made.given, strict=True):
-            if place is None:
-                yield f"{name(result)} = {name(first)}"
-        indent = ""
-        for value, size in zip(made.body.parameters[:-1], made.shape, strict=False):
-            yield f"{indent}for {name(value)} in range({size}):"
-            indent += "    "
-        rows = combined_along_it(made)
-        for k in rows:
-            yield f"{indent}row_{k} = []"
-        yield f"{indent}for {name(made.body.parameters[-1])} in range({made.shape[-1]}):"
-        for each in made.body.instructions:
-            yield from [f"{indent}    {line}" for line in self.writer.instruction(each, 0)]
-        for k, (number, _) in enumerate(made.given):
-            if k in rows:
-                yield f"{indent}    row_{k}.append({name(number)})"
-            else:
-                yield f"{indent}    {self.combination(k, name(number))}"
-        for k in rows:
-            yield f"{indent}{self.combination(k, f'combine_{made.ways[k]}(row_{k})')}"
-
-    def combination(self, k: int, number: str) -> str:
-        name, way = self.writer.name, self.made.ways[k]
-        place, result = self.made.given[k][1], name(self.made.results[k])
-        if place is not None:
-            result = f"{result}[{name(place)}]"
-        if way == "put":
-            return f"{result} = {number}"
-        old = result if place is None else as_number(result, self.made.given[k][0].type)
-        return f"{result} = combine_{way}([{old}, {number}])"
+# The same for sums of ints. They raise StepBack where 64 bits don't hold one.
 
 
-def combined(way: str, first: Any, number: Any, kind: Type) -> Any:
-    """The combination of the first number and another one, of a type, as Python has it."""
-    return _HELPERS[f"combine_{way}"]([first, float32(number) if kind == F32 else number])
+def _ints_along(ufunc: Any, first: Any, values: Any, kept: tuple[int, ...]) -> Any:
+    first = CPU.xp.asarray(first).astype(object)
+    return _in_64_bits(_along(ufunc, first, values.astype(object), kept))
 
 
-def _added(numbers: Sequence[Any]) -> Any:
-    """The sum in NumPy's order; of ints, if 64 bits hold it."""
-    if type(numbers[0]) is not int:
-        return _halved(numbers)
-    total = 0
-    for number in numbers:
-        total += number
-        if not INT_MIN <= total <= INT_MAX:
-            raise StepBack
-    return total
+def _ints_at(ufunc: Any, array: Any, places: Any, values: Any) -> None:
+    exact = array.astype(object)
+    ufunc.at(exact, places, values.astype(object))
+    array[...] = _in_64_bits(exact)
 
 
-def _halved(numbers: Sequence[float]) -> float:
-    n = len(numbers)
-    if n > 128:
-        half = n // 2 // 8 * 8
-        return _halved(numbers[:half]) + _halved(numbers[half:])
-    if n < 8:
-        return _in_order(numbers)
-    end = n // 8 * 8
-    r = [_in_order(numbers[k:end:8]) for k in range(8)]
-    eight = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
-    return _in_order([eight, *numbers[end:]])
-
-
-def _in_order(numbers: Sequence[float]) -> float:
-    total = numbers[0]
-    for number in numbers[1:]:
-        total += number
-    return total
-
-
-def _extreme(is_first: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any]], Any]:
-    def extreme(numbers: Sequence[Any]) -> Any:
-        found = numbers[0]
-        for number in numbers[1:]:
-            found = found if found != found or is_first(found, number) else number
-        return found
-
-    return extreme
-
-
-_HELPERS: dict[str, Any] = {
-    "combine_add": _added,
-    "combine_maximum": _extreme(lambda a, b: bool(a >= b)),
-    "combine_minimum": _extreme(lambda a, b: bool(a <= b)),
-    "combine_or": any,
-    "combine_and": all,
-    "view": _view,
-    "spread": _spread,
-    "along": _along,
-}
+def _in_64_bits(numbers: Any) -> Any:
+    """Python's ints as an array of ints of 64 bits."""
+    found = CPU.xp.asarray(numbers, object)
+    if not all(INT_MIN <= number <= INT_MAX for number in found.ravel()):
+        raise StepBack
+    return found.astype("int64")
 
 
 def array_helpers() -> dict[str, Any]:
-    """The functions of NumPy that such texts call, by name."""
+    """The functions that such texts call, by name."""
     xp = CPU.xp
     return {
-        "add": xp.add,
-        "arange": xp.arange,
-        "maximum": xp.maximum,
-        "minimum": xp.minimum,
-        "either": xp.logical_or,
-        "both": xp.logical_and,
-        "where": xp.where,
-        "full": xp.full,
+        **{name: getattr(xp, name) for name in ("arange", "where", "full", *UFUNCS.values())},
         "room": xp.empty,
+        "hold": _hold,
+        "view": _view,
+        "spread": _spread,
+        "along": _along,
+        "at": _at,
+        "ints_along": _ints_along,
+        "ints_at": _ints_at,
     }

@@ -11,7 +11,7 @@ from ..ir.instructions import Block, Region, Value
 from ..ir.types import DTYPES, F64, ArrayType, Type, dimensions, dtype_of, elements_of
 from ..passes.scalar_replacement import in_scalars, is_few
 from .columns import Held, Layout, column_of, empty_columns, stacked
-from .llvm import Limits, loaded
+from .llvm import loaded
 from .llvm_rows import rows_text
 from .machine import O3, assembled
 from .numbers import numbers_in
@@ -130,11 +130,11 @@ class RowsKernel:
             given.append(value.ctypes.data if type(value) is CPU.ndarray else value)
             if layout is Layout.COLUMN and value.ndim > 1:
                 given.append(value.strides[-2] // value.itemsize)
-        limits = () if memory is None else Limits(memory=memory)
+        limit = () if memory is None else (memory,)
         parts = zip(into, self._found, strict=True)
         before = [(part, part.copy()) for part, held in parts if held.layout is Layout.SUM]
         try:
-            self._function(*given, *limits)
+            self._function(*given, *limit)
         except StepBack:  # for want of memory
             status[:] = True
             for part, total in before:

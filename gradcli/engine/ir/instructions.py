@@ -7,7 +7,7 @@ values of the blocks around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -339,6 +339,18 @@ def passed_on(made: Instruction) -> Iterator[tuple[Value, Value]]:
         pairs.append((made.carried, made.results))
     for given, names in pairs:
         yield from zip(given, names, strict=True)
+
+
+def reached(start: Iterable[Value], onward: Mapping[Value, Iterable[Value]]) -> set[Value]:
+    """The values of `start`, and all that the values `onward` from them lead to."""
+    found: set[Value] = set()
+    waiting = list(start)
+    while waiting:
+        value = waiting.pop()
+        if value not in found:
+            found.add(value)
+            waiting += onward.get(value, ())
+    return found
 
 
 def size_of(block: Block) -> int:

@@ -150,7 +150,7 @@ def _type_of(value: Any) -> Type:
 
 def completed(op: Op, options: Mapping[str, Any]) -> Options:
     """All options of an entry: the given ones, and defaults for the others."""
-    given = {each.name: each.default for each in op.signature.options} | {**options}
+    given = op.signature.defaults | {**options}
     return tuple([(name, _fixed(value)) for name, value in given.items()])
 
 

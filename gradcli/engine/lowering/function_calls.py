@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from functools import cached_property
 from typing import Any
 
 from ...diagnostics import Span
 from ..codegen.step_back import StepBack
-from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import draws
 from ..regions.frame_calls import lower_call
@@ -20,9 +18,8 @@ from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
 from .reach import Reach
-from .region_calls import RegionCall, cost_of
-from .region_values import as_parameter, held_of, may_be
-from .variants import Variants
+from .region_values import as_parameter, held_of
+from .variants import Variant, Variants
 
 
 class FunctionCalls:
@@ -80,11 +77,11 @@ class FunctionCalls:
         return call.run(run, site, list(map(as_parameter, observed.values)), shared)
 
 
-class FunctionCall:
+class FunctionCall(Variant):
     """Makes the calls with values of one kind.
 
-    cost     the work that pays for compiling its region
-    entries  of the function and its arguments
+    entries         of the function and its arguments
+    has_long_lists  whether the result has lists of many numbers
     """
 
     def __init__(
@@ -100,34 +97,16 @@ class FunctionCall:
         function, *arguments = self.entries[:-2] if draws else self.entries
         first = len(arguments) - len(names)
         named = dict(zip(names, arguments[first:], strict=True))
-        self._lowered = lower_call(
-            function, arguments[:first], named, span, observed.real, most, draws
-        )
-        self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
-
-    @cached_property
-    def _call(self) -> RegionCall:
-        return RegionCall(self._lowered.region, self._lowered.regions)
-
-    @property
-    def has_long_lists(self) -> bool:
-        """Whether the result has lists of many numbers."""
-        return has_long_lists(self._lowered.kind)
-
-    @cached_property
-    def aliases(self) -> set[int]:
-        """The positions of the numbers that the result may alias."""
-        region = self._call.region
-        return returned_parameters(region, region.block.results)
+        lowered = lower_call(function, arguments[:first], named, span, observed.real, most, draws)
+        super().__init__(lowered.region, lowered.regions, observed.is_boxed)
+        self._kind, self.has_long_lists = lowered.kind, has_long_lists(lowered.kind)
 
     def run(
         self, run: Run, site: Site, numbers: list[Any], variables: Set[int] = frozenset()
     ) -> Any:
-        """The result; UNSET if it may be the number of one of the `variables`, given by their
-        positions, since an alias of a variable is the variable. Raises StepBack, and NoRule."""
-        found = self._call.apply(run, site, numbers)
-        if any(may_be(numbers[k], number) for k in variables for number in found):
-            return UNSET
+        """The result. `variables` are the positions of numbers that are the states of variables.
+        Raises StepBack, and NoRule."""
+        found = self.results(run, site, numbers, variables)
         if self._draws:
             go_on_from(run, found.pop())
-        return held_of(self._lowered.kind, iter(found))
+        return held_of(self._kind, iter(found))

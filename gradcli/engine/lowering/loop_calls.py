@@ -9,7 +9,6 @@ from ...lang import program
 from ...lang.program.liveness import Slots
 from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
-from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.flow import assigned, draws, grown, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
@@ -25,11 +24,10 @@ from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
 from .reach import Reach
-from .region_calls import RegionCall, cost_of
 from .region_op import REGION
-from .region_values import MISSING, as_parameter, held_of, may_be
+from .region_values import MISSING, as_parameter, held_of
 from .variable_loop_calls import VariableLoopCalls
-from .variants import Variants
+from .variants import Variant, Variants
 
 MOST_ROOM, LARGER = 2**24, 16  # items of lists that become longer: most, and times as many
 SOME = 2**14  # iterations at a time: then values that later ones don't read can be freed
@@ -150,12 +148,13 @@ def _at_a_time(observed: Observed) -> int:
     return max(SOME, sum([count(shape) for shape in shapes if shape]))
 
 
-class LoopCall:
+class LoopCall(Variant):
     """Runs iterations of a loop for values of one kind in its frame.
 
-    cost            the work that pays for compiling its region; 0 once it is compiled
     has_long_lists  whether names hold lists of many numbers after iterations
     """
+
+    head, flags = HEAD, 2
 
     def __init__(
         self,
@@ -167,36 +166,19 @@ class LoopCall:
         room: int,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
-        self._lowered = lower_loop(node, observed.entries, over, room, observed.real, most, alive)
-        self._changed = self._lowered.changed
+        lowered = lower_loop(node, observed.entries, over, room, observed.real, most, alive)
+        super().__init__(lowered.region, lowered.regions, observed.is_boxed)
+        self._changed = lowered.changed
         self.has_long_lists = any(map(has_long_lists, self._changed.values()))
-        self.cost = cost_of(self._lowered.region, self._lowered.regions, observed.is_boxed)
-
-    @cached_property
-    def _call(self) -> RegionCall:
-        self.cost = 0
-        return RegionCall(self._lowered.region, self._lowered.regions)
-
-    @cached_property
-    def aliases(self) -> set[int]:
-        """The positions of the numbers that names may alias after iterations."""
-        region = self._call.region
-        return {k - HEAD for k in returned_parameters(region, region.block.results[2:])}
 
     def run(
         self, run: Run, site: Site, iterations: Items, observed: Observed, calls: int
     ) -> tuple[Ran, dict[int, Any]]:
         """Runs iterations, and returns what the slots that they assign hold then. The value of a
-        `return` is in `RETURNED`. About as many `calls` will be made.
-
-        Raises NoRule, and StepBack; also where a slot may hold a variable itself, since a region
-        gives no more than its number.
-        """
+        `return` is in `RETURNED`. About as many `calls` will be made. Raises NoRule, and
+        StepBack."""
         parameters = [len(iterations), iterations.start, *map(as_parameter, observed.values)]
-        ended, count, *numbers = self._call.apply(run, site, parameters, calls)
-        shared = observed.variables & self.aliases
-        if any(may_be(observed.values[k], number) for k in shared for number in numbers):
-            raise StepBack
+        ended, count, *numbers = self.results(run, site, parameters, observed.variables, calls)
         rest = iter(numbers)
         new = {slot: held_of(kind, rest) for slot, kind in self._changed.items()}
         stopped, completion = new.pop(STOPPED, False), BREAK if ended else None

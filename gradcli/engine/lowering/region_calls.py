@@ -117,7 +117,10 @@ class RegionCall:
         if type(values[active[0]]) is Dual:
             tangents = [values[k].tangent for k in active]
             self._verify(self.forward(active), run.backend)
-            return self._along(run, site, [*below, *tangents], calls, active, level)
+            found, moved = self.pushed(run, site, [*below, *tangents], calls, active)
+            for k, tangent in moved.items():
+                found[k] = Dual(found[k], tangent, level)
+            return found
         if run.captures is not None and any(map(run.captures, [values[k] for k in active])):
             raise StepBack  # the interpreter tells where, if the result depends on it
         # Raises now if the pullback isn't compiled.
@@ -173,16 +176,6 @@ class RegionCall:
             return
         if derivative._on_device(backend) is None:
             raise StepBack
-
-    def _along(
-        self, run: Run, site: Site, values: list[Any], calls: int, active: Places, level: int
-    ) -> list[Any]:
-        """The results with tangents. `values` are the parameters, and the tangents of the active
-        ones."""
-        given, tangents = self.pushed(run, site, values, calls, active)
-        for k, tangent in tangents.items():
-            given[k] = Dual(given[k], tangent, level)
-        return given
 
     def pushed(
         self, run: Run, site: Site, values: list[Any], calls: int, active: Places

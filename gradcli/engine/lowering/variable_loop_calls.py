@@ -7,12 +7,10 @@ is a record of the region.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from ...lang import program
 from ..codegen.step_back import StepBack
-from ..passes.aliases import returned_parameters
 from ..passes.rules import NoRule
 from ..regions.frame_loops import HEAD, Iterated
 from ..regions.names import NotCompiled
@@ -26,9 +24,8 @@ from ..values.boxes import primal
 from ..values.kinds import BREAK
 from .frame_entries import Observed
 from .iterations import Items, Ran
-from .region_calls import RegionCall, cost_of
-from .region_values import MISSING, as_parameter, held_of, may_be
-from .variants import Variants
+from .region_values import MISSING, as_parameter, held_of
+from .variants import Variant, Variants
 
 FIRST = 32  # iterations of the first call, by which the work of all is estimated
 
@@ -89,13 +86,14 @@ def _sees_all(run: Run) -> bool:
     )
 
 
-class VariableLoopCall:
+class VariableLoopCall(Variant):
     """Runs iterations of such a loop for values of one kind in its frame.
 
-    cost      the work that pays for compiling its region; 0 once it is compiled
     is_new    whether it has run no iterations yet
     is_plain  whether only the states of variables, of all its results, depend on variables
     """
+
+    head, flags = HEAD, FLAGS
 
     def __init__(
         self,
@@ -108,28 +106,17 @@ class VariableLoopCall:
         once: bool,
     ) -> None:
         """Raises NotCompiled, and TooLong."""
-        self._lowered = lower_variable_loop(
+        lowered = lower_variable_loop(
             node, observed.entries, over, traced, room, once, real=observed.real, most=most
         )
+        self._states, self._changed = lowered.states, lowered.changed
         self._may_end = may_end(node)
         self.is_new = True
-        self.is_plain = not self._lowered.moving
-        if not self.is_plain and any(map(has_long_lists, self._lowered.changed.values())):
+        self.is_plain = not lowered.moving
+        if not self.is_plain and any(map(has_long_lists, lowered.changed.values())):
             raise NotCompiled("a long list that depends on variables is not compiled", node.span)
-        self.cost = cost_of(self._lowered.region, self._lowered.regions, not self.is_plain)
-
-    @cached_property
-    def _call(self) -> RegionCall:
-        self.cost = 0
-        region, moving = self._lowered.region, {*self._lowered.moving}
-        others = frozenset(range(len(region.block.results))) - moving
-        return RegionCall(region, self._lowered.regions, untraced=others)
-
-    @cached_property
-    def aliases(self) -> set[int]:
-        """The positions of the numbers that names may alias after iterations."""
-        region = self._call.region
-        return {k - HEAD for k in returned_parameters(region, region.block.results[FLAGS:])}
+        others = {*range(len(lowered.region.block.results))} - {*lowered.moving}
+        super().__init__(lowered.region, lowered.regions, not self.is_plain, others)
 
     def run(
         self,
@@ -145,20 +132,19 @@ class VariableLoopCall:
         many `calls` will be made. Raises StepBack, and NoRule."""
         values = list(map(primal, observed.values)) if self.is_plain else observed.values
         parameters = [len(iterations), iterations.start, *map(as_parameter, values)]
-        ended, count, stopped, *numbers = self._call.apply(run, site, parameters, calls)
-        shared = observed.variables & self.aliases
-        if any(may_be(observed.values[k], number) for k in shared for number in numbers):
-            raise StepBack  # an alias of a variable is the variable
+        ended, count, stopped, *numbers = self.results(
+            run, site, parameters, observed.variables, calls
+        )
         self.is_new = False
         if ended and count == 0:
             return Ran(BREAK, 0, stopped=False), {}
         if self._may_end and (ended or (is_all and not stopped)):  # the last one runs again
             count, numbers = count - 1, numbers[len(numbers) // 2 :]
         rest = iter(numbers)
-        for number, kind in self._lowered.states.items():
+        for number, kind in self._states.items():
             variable = observed.changing[number]
             variable.state = primal(held_of(kind, rest))
             attach(run, variable)
-        new = {slot: held_of(kind, rest) for slot, kind in self._lowered.changed.items()}
+        new = {slot: held_of(kind, rest) for slot, kind in self._changed.items()}
         stopped = stopped or ended or is_all
         return Ran(None, count, stopped), {k: v for k, v in new.items() if v is not MISSING}

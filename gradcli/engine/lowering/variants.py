@@ -6,14 +6,23 @@ up, and tried again after several times the work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..backends.tiers import NO_LIMIT, policy
+from ..codegen.step_back import StepBack
 from ..ir.builder import TooLong
+from ..ir.instructions import Region
+from ..passes.aliases import returned_parameters
+from ..passes.calls import Regions
 from ..regions.entries import specialised
 from ..regions.names import NotCompiled, UnknownInt
+from ..trace.run import Run
+from ..trace.tape import Site
 from .frame_entries import Observed
+from .region_calls import RegionCall, cost_of
+from .region_values import may_be
 
 MAX_VARIANTS = 4  # kinds of values at a place; the interpreter runs it for others
 TRIED_AGAIN = 4  # times the work at the last try
@@ -23,6 +32,51 @@ class Priced(Protocol):
     """Code made for a place. `cost` is the work that pays for compiling it."""
 
     cost: int
+
+
+class Variant:
+    """The region of a place, lowered for values of one kind.
+
+    cost  the work that pays for compiling it; 0 once it is compiled
+    """
+
+    head = 0  # the parameters before those of the values
+    flags = 0  # the results before those that the program gets
+
+    def __init__(
+        self, region: Region, regions: Regions, is_boxed: bool, untraced: Set[int] = frozenset()
+    ) -> None:
+        """`regions` has those that it may call; the results at positions `untraced` are never
+        recorded."""
+        self._region, self._regions, self._untraced = region, regions, untraced
+        self.cost = cost_of(region, regions, is_boxed)
+
+    @cached_property
+    def _call(self) -> RegionCall:
+        self.cost = 0
+        return RegionCall(self._region, self._regions, self._untraced)
+
+    @cached_property
+    def aliases(self) -> set[int]:
+        """The positions of the values that what the program gets may alias."""
+        region = self._call.region
+        found = returned_parameters(region, region.block.results[self.flags :])
+        return {k - self.head for k in found}
+
+    def results(
+        self, run: Run, site: Site, parameters: list[Any], variables: Set[int], calls: int = 1
+    ) -> list[Any]:
+        """The results. `variables` are the positions of the values that are the states of
+        variables. About as many `calls` like this one will be made.
+
+        Raises NoRule, and StepBack; also where a result may be such a state, since an alias of a
+        variable is the variable itself.
+        """
+        found = self._call.apply(run, site, parameters, calls)
+        states = [parameters[self.head + k] for k in variables & self.aliases]
+        if any(may_be(state, number) for state in states for number in found[self.flags :]):
+            raise StepBack
+        return found
 
 
 Made = TypeVar("Made", bound=Priced)

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from ...ops import OPS
-from ...ops.op import Op
 from ...ops.rule_values import ArrayValue, RuleLanguage, evaluate
 from ..backends.backend import Backend, dtype_name, shape_of
 from ..formulas.functions import array_function, strict_product
@@ -58,12 +57,10 @@ class Language(RuleLanguage):
     ) -> Any:
         op = OPS[name]
         operands = tuple([_unwrap(a) for a in arguments])
-        given = {p.name: p.default for p in op.signature.options if not p.required}
+        given = op.signature.defaults | (options or {})
         n = len(op.signature.operands)
         if not op.signature.variadic and len(operands) < n:
             operands += tuple([p.default for p in op.signature.operands[len(operands) :]])
-        if options:
-            given.update(options)
         y = apply(self.run, self.site.in_derivative(op), operands, given)
         return [Value(part, self) for part in y.items] if type(y) is List else Value(y, self)
 
@@ -98,21 +95,12 @@ class RowLanguage(Language):
         whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
         if op.rows is None or op.compute is None or not whole or differ_between_rows(options or {}):
             return super().call(name, arguments, options)
-        compute, defaults = _by_rows(op, run.backend)
+        given, xp = op.signature.defaults | (options or {}), run.backend.xp
         arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
-        y = op.rows(run.backend.xp, compute, arrays, laned, defaults | (options or {}), group.size)
+        y = op.rows(xp, partial(op.compute, xp), arrays, laned, given, group.size)
         if y is NotImplemented or type(y) is list:
             return super().call(name, arguments, options)
         return Value(Lanes(y, group), self)
-
-
-@per_op
-def _by_rows(op: Op, backend: Backend) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The `compute` of an op for its rule for rows, and the defaults of its options."""
-    assert op.compute is not None
-    return partial(op.compute, backend.xp), {
-        p.name: p.default for p in op.signature.options if not p.required
-    }
 
 
 def _is_simple(value: Any, group: Group) -> bool:
@@ -144,7 +132,7 @@ class ArrayLanguage:
             return partial(strict_product, self._backend.xp)
         if op.elementwise:
             return array_function(self._backend, op)
-        defaults = {p.name: p.default for p in op.signature.options if not p.required}
+        defaults = {**op.signature.defaults}
         if op.category == "making":
             defaults["dtype"] = self._dtype
         optional = [p.default for p in op.signature.operands]

@@ -23,6 +23,7 @@ from ..ir.instructions import (
     Value,
     every,
     passed_on,
+    reached,
 )
 from ..ir.scalars import differentiated
 from ..ir.types import STACK, has_tangents
@@ -41,17 +42,10 @@ def leading(block: Block, results: Iterable[Value]) -> set[Value]:
 
 def _reachable(edges: Iterable[tuple[Value, Value]], start: Iterable[Value]) -> set[Value]:
     """The values that edges lead to from those of `start`, which are among them."""
-    following = defaultdict(list)
+    onward = defaultdict(list)
     for value, other in edges:
-        following[value].append(other)
-    found = set(start)
-    left = list(found)
-    while left:
-        for other in following.get(left.pop(), ()):
-            if other not in found:
-                found.add(other)
-                left.append(other)
-    return found
+        onward[value].append(other)
+    return reached(start, onward)
 
 
 def _edges(block: Block) -> Iterator[tuple[Value, Value]]:

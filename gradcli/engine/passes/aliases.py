@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from ..ir.instructions import Call, Each, Region, Value, every, passed_on
+from ..ir.instructions import Call, Each, Region, Value, every, passed_on, reached
 
 
 def returned_parameters(region: Region, results: Iterable[Value]) -> set[int]:
@@ -20,11 +20,5 @@ def returned_parameters(region: Region, results: Iterable[Value]) -> set[int]:
         elif isinstance(made, Call):  # which may return any of its operands
             for name in made.results:
                 sources[name] += made.operands
-    found: set[Value] = set()
-    waiting = list(results)
-    while waiting:
-        value = waiting.pop()
-        if value not in found:
-            found.add(value)
-            waiting += sources[value]
+    found = reached(results, sources)
     return {k for k, value in enumerate(region.block.parameters) if value in found}

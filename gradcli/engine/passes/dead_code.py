@@ -26,6 +26,7 @@ from ..ir.instructions import (
     While,
     blocks_of,
     passed_on,
+    reached,
 )
 from ..ir.types import I64
 
@@ -39,7 +40,7 @@ def without_dead_code(region: Region, last: bool = False) -> Region:
     kinds = _ACTING if last else (*_ACTING, Pop)
     live = _Live(kinds)
     live.block(block, ())
-    needed = live.all([*block.results, *live.acting])
+    needed = reached([*block.results, *live.acting], live.needs)
     clean = _Clean(needed, kinds).block(block, block.parameters, block.results)
     return Region(region.name, clean)
 
@@ -56,16 +57,6 @@ class _Live:
         self.kinds = kinds
         self.needs: defaultdict[Value, list[Value]] = defaultdict(list)
         self.acting: list[Value] = []
-
-    def all(self, values: list[Value]) -> set[Value]:
-        """These values, and all that they are computed from."""
-        found: set[Value] = set()
-        while values:
-            value = values.pop()
-            if value not in found:
-                found.add(value)
-                values += self.needs[value]
-        return found
 
     def block(self, block: Block, control: tuple[Value, ...]) -> None:
         """Reads a block, whose execution the values `control` decide."""

@@ -14,6 +14,7 @@ from typing import Any
 from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
+from ..backends.backend import broadcast_shapes
 from ..ir.instructions import Value
 from ..ir.scalars import CHOICES
 from ..ir.types import F32, F64, I64, ArrayType, Scalar, is_float, widest
@@ -100,7 +101,7 @@ class Arrays(Scalars):
         op, operands = self.as_square(op, operands)
         parts = [self.as_array(operand, span) for operand in operands]
         parts = self.promoted(op, parts, span)
-        shape = broadcast([p.shape for p in parts if isinstance(p, Array)])
+        shape = broadcast_shapes([p.shape for p in parts if isinstance(p, Array)])
         if shape is None or prod(shape) == 0:
             raise NotCompiled("the shapes of these arrays don't fit", span)
         spread = [_spread(p, shape) if isinstance(p, Array) else [p] * prod(shape) for p in parts]
@@ -176,17 +177,6 @@ class Arrays(Scalars):
         for item in items[1:]:
             total = self.builder.apply("add", [total, item], span)
         return total
-
-
-def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The shape that shapes broadcast to; None where they don't."""
-    found: list[int] = [1] * max(map(len, shapes))
-    for shape in shapes:
-        for k, size in enumerate(shape, len(found) - len(shape)):
-            if size != 1 and found[k] not in (1, size):
-                return None
-            found[k] = size if found[k] == 1 else found[k]
-    return tuple(found)
 
 
 def _spread(array: Array, shape: tuple[int, ...]) -> list[Value]:

@@ -3,13 +3,14 @@ with a meaning of their own; other builtins on whole arrays run the interpreter'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from math import prod
+from itertools import islice
 from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import BindingError, Op
+from ..backends.backend import CPU
 from ..ir.instructions import Check, Value
 from ..ir.scalars import on_scalars
 from ..ir.structural import Refused, operands_of
@@ -223,29 +224,18 @@ class Builtins(Creation):
         if any(isinstance(part, Stored | Pending) for part in given):
             return self.concatenated([self.operand(part, span) for part in given], axis, span)
         parts = [self.some_array(part, span) for part in given]
-        if not parts:
-            raise NotCompiled("there is nothing to join", span)
-        first, shapes = parts[0].shape, [list(part.shape) for part in parts]
-        if not -len(first) <= axis < len(first) or len({len(shape) for shape in shapes}) > 1:
-            raise NotCompiled("these arrays don't fit", span)
-        lengths = [shape.pop(axis) for shape in shapes]
-        if any(shape != shapes[0] for shape in shapes):
-            raise NotCompiled("these arrays don't fit", span)
-        axis %= len(first)
-        outer, inner = prod(first[:axis]), prod(first[axis + 1 :])
-        sizes = [n * inner for n in lengths]
-        items = [
-            item
-            for k in range(outer)
-            for part, n in zip(parts, sizes, strict=True)
-            for item in part.items[k * n : (k + 1) * n]
-        ]
-        kinds = {part.type for part in parts}
-        kind = self.joined_type(kinds, span)
-        shape = (*first[:axis], sum(lengths), *first[axis + 1 :])
+        items = [item for part in parts for item in part.items]
+        rest = iter(range(len(items)))
+        places = [_shaped(islice(rest, len(part.items)), part.shape) for part in parts]
+        try:
+            joined = CPU.xp.concatenate(places, axis)
+        except ValueError:
+            raise NotCompiled("these arrays don't fit", span) from None
+        kind = self.joined_type({part.type for part in parts}, span)
         self.count(span, len(items))
-        found = self.array(shape, [self.as_type(item, kind, span) for item in items], span)
-        return self.tied(Array(shape, found.items, kind))
+        items = [self.as_type(items[k], kind, span) for k in joined.ravel().tolist()]
+        found = self.array(tuple(joined.shape), items, span)
+        return self.tied(Array(found.shape, found.items, kind))
 
     # ---- by the interpreter's code ---------------------------------------------------------------
 
@@ -301,6 +291,10 @@ class Builtins(Creation):
             raise NotCompiled("this option is not compiled", span)
         known = self.builder.known.get(held)
         return self.known_int(held, span) if known is None else known
+
+
+def _shaped(places: Iterable[int], shape: tuple[int, ...]) -> Any:
+    return CPU.xp.array([*places], int).reshape(shape)
 
 
 _OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {

@@ -7,16 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...lang import program
-from ...lang.program.walks import own_nodes
+from ...lang.program.walks import inside, own_nodes, statements
 
-_BLOCKS = (
-    program.While,
-    program.For,
-    program.Tape,
-    program.Pause,
-    program.Record,
-    program.ExpectError,
-)
 _TOUCHING = (
     program.Update,
     program.Tape,
@@ -39,16 +31,6 @@ COMPILED = (
     program.Pause,
     program.Watch,
 )
-
-
-def inside(node: Any) -> Iterator[Any]:
-    """The statements in a statement."""
-    if isinstance(node, program.If):
-        for _, body in node.branches:
-            yield from body
-        yield from node.otherwise
-    elif isinstance(node, _BLOCKS):
-        yield from node.body
 
 
 def leaves(node: Any) -> bool:
@@ -74,7 +56,7 @@ def is_loop(node: Any) -> bool:
 
 
 def returns(node: Any) -> bool:
-    return any(isinstance(s, program.Return) or returns(s) for s in inside(node))
+    return any(isinstance(s, program.Return) for s in statements(inside(node)))
 
 
 def breaks(body: Sequence[Any]) -> bool:
@@ -85,14 +67,13 @@ def breaks(body: Sequence[Any]) -> bool:
     )
 
 
-def assigned(statements: Sequence[Any]) -> Iterator[program.Slot]:
+def assigned(nodes: Sequence[Any]) -> Iterator[program.Slot]:
     """The slots that statements assign."""
-    for node in statements:
+    for node in statements(nodes):
         if isinstance(node, program.Assign | program.Augment | program.For):
             yield from _slots(node.target)
         elif isinstance(node, program.Declare | program.Tape | program.Import):
             yield node.slot
-        yield from assigned(list(inside(node)))
 
 
 def _slots(target: Any) -> Iterator[program.Slot]:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ...ops.op import Op
+from ..backends.backend import broadcast_shapes
 from ..ir.instructions import Block, Branch, Each, Value
 from ..ir.types import FLOATS, ArrayType, Scalar, strides
-from .arrays import MAX_ELEMENTS, Arrays, broadcast, is_many
+from .arrays import MAX_ELEMENTS, Arrays, is_many
 from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
 from .names import NotCompiled
 from .ranges import Ints
@@ -221,7 +222,7 @@ class StoredArrays(Arrays):
 
     def mapped(self, change: Callable[..., Any], parts: Sequence[Any], span: Span) -> Pending:
         """`change` of the elements of arrays, which are broadcast, and of numbers."""
-        shape = broadcast([part.shape for part in parts if isinstance(part, Pending)])
+        shape = broadcast_shapes([part.shape for part in parts if isinstance(part, Pending)])
         if shape is None:
             raise NotCompiled("the shapes of these arrays don't fit", span)
         parts = [self.spread(p, shape, span) if isinstance(p, Pending) else p for p in parts]

@@ -86,9 +86,7 @@ def call(
     def value(key: Any) -> Any:
         return keywords[key] if isinstance(key, str) else arguments[key]
 
-    options = {p.name: p.default for p in signature.options} | {
-        n: value(k) for n, k in given.items()
-    }
+    options = signature.defaults | {n: value(k) for n, k in given.items()}
     return member(run, tape.window, site, [value(k) for k in slots], options)
 
 

@@ -58,16 +58,21 @@ def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any
             pending.extend(parts(item))
 
 
+def inside(statement: Statement) -> Iterator[Statement]:
+    """The statements in a statement, but for those nested deeper, in the order of the text."""
+    if isinstance(statement, If):
+        for _, branch in statement.branches:
+            yield from branch
+        yield from statement.otherwise
+    elif isinstance(statement, _BLOCKS):
+        yield from statement.body
+
+
 def statements(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement of a frame, wherever it is nested, in the order of the text."""
     for statement in body:
         yield statement
-        if isinstance(statement, If):
-            for _, branch in statement.branches:
-                yield from statements(branch)
-            yield from statements(statement.otherwise)
-        elif isinstance(statement, _BLOCKS):
-            yield from statements(statement.body)
+        yield from statements(inside(statement))
 
 
 def own_cells(body: Any, parameters: tuple[FunctionParameter, ...] = ()) -> set[int]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ops import OPS
-from .instructions import (
+from gradcli.engine.ir.instructions import (
     WAYS,
     Affine,
     Block,
@@ -34,8 +33,10 @@ from .instructions import (
     Value,
     While,
 )
-from .tokens import IRError, Tokens
-from .types import BOOL, F32, F64, I64, STACK, ArrayType, Type
+from gradcli.engine.ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type
+from gradcli.ops import OPS
+
+from .ir_tokens import IRError, Tokens
 
 SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
