@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import has_tangents
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.blocks import in_blocks
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
@@ -25,9 +27,6 @@ from gradcli.engine.passes.reading_through import read_through
 from gradcli.engine.passes.recording import record
 from gradcli.engine.passes.shared_values import apart
 from gradcli.engine.passes.vjp import vjp
-
-from .ir_parser import parse
-from .ir_verifier import verify
 
 FOLDER = Path(__file__).parent / "golden"
 ARROW = "=>\n"

@@ -13,8 +13,10 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64, Scalar
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.regions.kinds import (
     ArrayOf,
     Kind,
@@ -25,9 +27,6 @@ from gradcli.engine.regions.kinds import (
     types_of,
 )
 from gradcli.engine.regions.programs import Lowered, lower_program
-
-from .ir_parser import parse
-from .ir_verifier import verify
 
 HEAD = "var x = 1.5\nvar n = 4\n"
 PROGRAMS = {

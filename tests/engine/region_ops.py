@@ -14,9 +14,8 @@ from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.scalars import on_scalars
 from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
+from gradcli.engine.ir.verifier import verify
 from gradcli.ops import OPS
-
-from .ir_verifier import verify
 
 HARD: dict[Scalar, list[Any]] = {
     F64: [

@@ -8,10 +8,10 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.program_calls import ProgramCall
 
 from .branching_programs import Writer
-from .ir_verifier import verify
 
 # With the gradient of each by `x` and `w`, derivatives are of up to the third order.
 CALLS = {

@@ -167,7 +167,7 @@ def test_small_files_are_removed_too(folder: Path, monkeypatch: pytest.MonkeyPat
 PROGRAM = """
 from gradcli.engine.codegen import machine
 from gradcli.engine.codegen.llvm import compiled
-from tests.engine.ir_parser import parse
+from gradcli.engine.ir.parser import parse
 
 made = machine._object
 machine._object = lambda *given: print("made") or made(*given)

@@ -24,6 +24,7 @@ from gradcli.engine.codegen.cuda_each import each_text
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.codegen.scalar_ops import NotNative
 from gradcli.engine.ir.instructions import Constant, Each, Operation, Product, Region, every
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import DTYPES, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
@@ -38,7 +39,6 @@ from gradcli.engine.regions.programs import lower_program
 
 from . import array_programs
 from .cuda_builds import built, compiled_for_gpu, launch, needs_compiler, nvrtc_is_there
-from .ir_parser import parse
 from .region_cases import HEAD, LOOPS, PROGRAMS, RECURSIVE, STEPS_BACK, lowered, same, states
 from .region_ops import HARD, KEEP, SCALAR_OPS, operation, points_of
 from .region_programs import Writer

@@ -7,15 +7,14 @@ import pytest
 from gradcli.engine.codegen import python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.vjp import vjp
-
-from .ir_parser import parse
-from .ir_verifier import verify
 
 REGIONS = """
 region main(%0: f64, %1: i64) -> (f64) {

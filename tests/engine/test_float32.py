@@ -18,13 +18,13 @@ from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTE
 from gradcli.engine.codegen import llvm, python
 from gradcli.engine.formulas.functions import array_function
 from gradcli.engine.ir.types import F32
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.regions.programs import lower_program
 from gradcli.ops import OPS
 
 from . import array_loops, array_programs, loop_programs, region_cases
 from .domain_points import points
 from .hot_and_cold import answer, assert_close
-from .ir_verifier import verify
 from .region_ops import SCALAR_OPS, operation
 
 EPS = 2.0**-23

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
-
-from .ir_parser import parse
-from .ir_tokens import IRError
-from .ir_verifier import verify
+from gradcli.engine.ir.tokens import IRError
+from gradcli.engine.ir.verifier import verify
 
 LOOP = """\
 region f(%0: f64, %1: i64) -> (f64, i64) {

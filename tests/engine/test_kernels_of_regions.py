@@ -14,10 +14,9 @@ from gradcli.engine.codegen import kernel, llvm
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.codegen.scalar_ops import NotNative
 from gradcli.engine.ir.instructions import size_of
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.lowering.region_calls import ALL_PASSES, cost_of
 from gradcli.engine.passes.calls import Regions
-
-from .ir_parser import parse
 
 LOOP = """region f(%0: i64, %1: f64) -> (f64) {
   %2 = for %3 in %0 with (%4 = %1) {

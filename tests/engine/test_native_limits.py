@@ -17,10 +17,9 @@ import pytest
 from gradcli.engine.codegen import kernel, machine, python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
-
-from .ir_parser import parse
-from .ir_verifier import verify
+from gradcli.engine.ir.verifier import verify
 
 pytest.importorskip("llvmlite")
 
@@ -227,7 +226,7 @@ def test_a_kernel_runs_in_several_threads_at_once() -> None:
 PROGRAM = """
 import resource, sys
 from gradcli.engine.codegen import kernel, python
-from tests.engine.ir_parser import parse
+from gradcli.engine.ir.parser import parse
 
 [region] = parse(sys.stdin.read())
 python.compiled(region)(1)  # with what that imports

@@ -17,13 +17,13 @@ from gradcli.engine.codegen import python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
 
 from . import array_programs
-from .ir_parser import parse
 from .region_cases import HEAD, LOOPS, PROGRAMS, RECURSIVE, STEPS_BACK, lowered, same, states
 from .region_ops import HARD, KEEP, SCALAR_OPS, operation, points_of
 from .region_programs import RecursiveWriter, Writer

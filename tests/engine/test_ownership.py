@@ -8,11 +8,10 @@ import pytest
 from gradcli.engine.codegen import python
 from gradcli.engine.codegen.python import StepBack
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.ownership import owned
-
-from .ir_parser import parse
-from .ir_verifier import verify
 
 pytest.importorskip("llvmlite")
 

@@ -10,9 +10,9 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.program_calls import NotCompiled, ProgramCall
 
-from .ir_verifier import verify
 from .recursive_programs import PROGRAMS
 
 CALLS = {

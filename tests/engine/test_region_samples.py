@@ -11,10 +11,10 @@ import pytest
 
 import gradcli
 from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.regions.kinds import StoredOf
 from gradcli.engine.regions.programs import Lowered, lower_program
 
-from .ir_verifier import verify
 from .region_cases import numbers, outputs_of, same
 
 FOLDER = Path(__file__).parents[2] / "samples"

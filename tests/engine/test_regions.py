@@ -8,9 +8,9 @@ import pytest
 
 import gradcli
 from gradcli.engine.codegen.python import compiled
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.regions.programs import lower_program
 
-from .ir_verifier import verify
 from .region_cases import HEAD, PROGRAMS, STEPS_BACK, compare, lowered, outputs_of, same
 from .region_programs import Writer
 

@@ -11,11 +11,10 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, STACK_BYTES, WRITTEN, only
 from gradcli.engine.codegen.step_back import StepBack
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import F64
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.lowering.region_calls import LinearizedRegion, RegionCall
-
-from .ir_parser import parse
-from .ir_verifier import verify
 
 FEW = 2**12  # bytes, which some hundred iterations need
 FUNCTIONS = {

@@ -9,9 +9,8 @@ import pytest
 
 from gradcli.engine.codegen import python
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.ir.parser import parse
 from gradcli.engine.passes.ownership import owned
-
-from .ir_parser import parse
 
 pytest.importorskip("llvmlite")
 

@@ -13,10 +13,10 @@ from gradcli.engine.codegen.python import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.copying import copied
 from gradcli.engine.passes.vjp import vjp
 
-from .ir_verifier import verify
 from .region_cases import LOOPS, PROGRAMS, floats, lowered, same, states
 from .region_programs import Writer
 

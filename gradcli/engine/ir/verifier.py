@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from gradcli.engine.ir.instructions import (
+from .instructions import (
     WAYS,
     Affine,
     Block,
@@ -36,11 +36,10 @@ from gradcli.engine.ir.instructions import (
     blocks_of,
     every,
 )
-from gradcli.engine.ir.scalars import CHOICES, on_scalars, result_type
-from gradcli.engine.ir.structural import Refused, gives
-from gradcli.engine.ir.types import BOOL, FLOATS, I64, STACK, ArrayType, Scalar, Type, is_float
-
-from .ir_tokens import IRError
+from .scalars import CHOICES, on_scalars, result_type
+from .structural import Refused, gives
+from .tokens import IRError
+from .types import BOOL, FLOATS, I64, STACK, ArrayType, Scalar, Type, is_float
 
 _IN_EACH = (Constant, Cast, Operation, Affine, Element, Check)
 _LITERALS: dict[Scalar, tuple[type, ...]] = {

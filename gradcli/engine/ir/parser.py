@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.ir.instructions import (
+from ...ops import OPS
+from .instructions import (
     WAYS,
     Affine,
     Block,
@@ -33,10 +34,8 @@ from gradcli.engine.ir.instructions import (
     Value,
     While,
 )
-from gradcli.engine.ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type
-from gradcli.ops import OPS
-
-from .ir_tokens import IRError, Tokens
+from .tokens import IRError, Tokens
+from .types import BOOL, F32, F64, I64, STACK, ArrayType, Type
 
 SCALARS = {scalar.name: scalar for scalar in (F64, F32, I64, BOOL)}
 _TYPES: dict[str, Type] = {**SCALARS, "stack": STACK}
