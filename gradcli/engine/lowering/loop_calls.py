@@ -29,7 +29,8 @@ from .region_values import MISSING, as_parameter, held_of
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variant, Variants
 
-MOST_ROOM, LARGER = 2**24, 16  # items of lists that become longer: most, and times as many
+MOST_ROOM, LARGER = 2**20, 8  # items of lists that become longer: most, and times as many
+COPIED = 32  # items of a list that are copied in the time of an iteration of the interpreter
 SOME = 2**14  # iterations at a time: then values that later ones don't read can be freed
 
 
@@ -44,6 +45,8 @@ class LoopCalls:
         self._assigned = list(assigned([node]))
         self._grown = grown(node)
         self._room = ROOM if self._grown else 0  # of their lists
+        # The iterations of this run of the loop so far, and of the last one.
+        self._ran, self._usual = 0, self._room
         self._touches, self._draws = Reach(touches_variables, node), Reach(draws, node)
         self._on_variables: VariableLoopCalls | None = None
         self._sequences: tuple[Any, Sequences] | None = None  # the source of the last run, and its
@@ -62,6 +65,8 @@ class LoopCalls:
         slots = self._slots_into if changes else self._slots.values()
         drawn = draws_so_far(frame[0]) if self._draws else []
         left = self._room_left(frame)
+        if not self._pays(self._room - left, len(rest) if is_counted else None):
+            return None
         observed = observe(
             frame, slots, self._assigned, changes, sequences.value, drawn, self._grown, self._room
         )
@@ -89,7 +94,18 @@ class LoopCalls:
         except NoRule:
             return None
         self._put(frame, new)
+        self._ran += ran.iterations
+        if ran.completion is not None:
+            self._usual, self._ran = self._ran, 0
         return ran
+
+    def _pays(self, longest: int, rest: int | None) -> bool:
+        """Whether enough iterations are expected to pay for copying a list that is so long: the
+        `rest`, if that is known, otherwise as many as in the last run of the loop. A loop that was
+        short is tried again now and then."""
+        if rest is None and self._ran == 0:
+            rest, self._usual = self._usual, 2 * self._usual
+        return rest is None or COPIED * rest >= longest
 
     def _room_left(self, frame: list[Any]) -> int:
         """For so many more items lists that become longer have room, which is made first."""

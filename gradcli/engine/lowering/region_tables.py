@@ -7,6 +7,7 @@ from typing import Any
 
 from ..backends.backend import CPU
 from ..ir.types import OF_DTYPE, dtype_of
+from ..regions.columns import LARGEST
 from ..values.kinds import List
 from .region_values import list_type, plain_items
 
@@ -16,14 +17,13 @@ def columns_with_room(value: List, room: int) -> Any:
     list of numbers. None if the items aren't plain numbers, or arrays, of one form."""
     rows, first = value.items, value.items[0]
     kinds = set(map(type, rows))
-    if (kind := list_type(value)) is not None:
+    if (kind := list_type(value)) is not None and room * kind.size <= LARGEST * len(rows):
         return _array(plain_items(value), dtype_of(kind.element), kind.shape, room), True
     if kinds == {bool}:
         return _array(rows, bool, (len(rows),), room), True
-    if kinds == {CPU.ndarray} and first.dtype.name in OF_DTYPE and first.size:
-        if {(row.shape, row.dtype) for row in rows} != {(first.shape, first.dtype)}:
-            return None
-        return _array(rows, first.dtype, (len(rows), *first.shape), room), False
+    if kinds == {CPU.ndarray} and len({(row.shape, row.dtype) for row in rows}) == 1:
+        fits = first.dtype.name in OF_DTYPE and 0 < room * first.size <= LARGEST
+        return (_array(rows, first.dtype, (len(rows), *first.shape), room), False) if fits else None
     if kinds == {List} and first.items and set(map(len, rows)) == {len(first)}:
         parts = zip(*[row.items for row in rows], strict=True)
         columns = [columns_with_room(List(list(part)), room) for part in parts]

@@ -23,6 +23,8 @@ from .kinds import (
     plain,
 )
 
+LARGEST = 2**22  # elements of a column
+
 
 def array_type(kind: Kind) -> ArrayType | None:
     """The type of a list of numbers, or of lists of numbers of one length, as an array. None for
@@ -47,15 +49,18 @@ def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Store
 
 
 def columns_of(item: Kind, room: int) -> Kind | None:
-    """The kind of the columns of a table with room for items of a kind; None if there is none."""
+    """The kind of the columns of a table with room for items of a kind; None if there is none, or
+    if they would be large."""
     if isinstance(item, Scalar):
         return StoredOf(ArrayType(item, (room,)), listed=True)
+    listed = item.listed if isinstance(item, StoredOf) else not isinstance(item, ArrayOf)
     if isinstance(item, ArrayOf):
-        return StoredOf(ArrayType(item.type, (room, *item.shape)))
-    listed = item.listed if isinstance(item, StoredOf) else True
-    whole = item.type if isinstance(item, StoredOf) else array_type(item)
+        whole: ArrayType | None = ArrayType(item.type, item.shape)
+    else:
+        whole = item.type if isinstance(item, StoredOf) else array_type(item)
     if whole is not None:
-        return StoredOf(ArrayType(whole.element, (room, *whole.shape)), listed=listed)
+        column = ArrayType(whole.element, (room, *whole.shape))
+        return StoredOf(column, listed=listed) if 0 < column.size <= LARGEST else None
     if not isinstance(item, ListOf | RecordOf):
         return None
     parts = [part for each in item.items if (part := columns_of(each, room)) is not None]
