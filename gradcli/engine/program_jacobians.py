@@ -8,7 +8,8 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from .backends.backend import CPU
-from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, constants_in
+from .backends.tiers import policy
+from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, constants_in, size_of
 from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
 from .lowering.region_calls import RegionCall, simplified
@@ -25,6 +26,7 @@ from .regions.programs import Lowered
 MOST = 16  # kernels of a program
 # Microseconds for an instruction of a kernel, for a call of one, and for a run of the interpreter.
 INSTRUCTION, CALL, RUN = 0.0003, 5.0, 200.0
+SECOND = 4  # times as long as for a kernel of a Jacobian takes making one of a Hessian
 SEEDS = 2**16  # numbers in the cached seeds of a plan, at most
 AT_ONCE = 4  # points of an `each` that LLVM computes at once
 Blocks = dict[int, Any]  # by the numbers of sources
@@ -78,6 +80,8 @@ class Matrices:
         """Raises NotCompiled, and NoRule."""
         if sum([1 for _ in asked.plans]) > MOST:
             raise NotCompiled("there are too many Jacobians", None)
+        if asked.once:
+            _verify_pays(asked, size_of(lowered.original.block))
         least = _work(lowered.original.block)  # without derivatives, which take longer to make
         for plan in asked.plans:
             _verify_worth(plan, least)
@@ -264,6 +268,15 @@ def _verify_worth(plan: Plan, work: int) -> None:
     a plan than a kernel that does this work for each sweep."""
     if plan.sweeps * (CALL + INSTRUCTION * work) > plan.cost + RUN:
         raise NotCompiled("the interpreter computes several sweeps at once", None)
+
+
+def _verify_pays(asked: Asked, size: int) -> None:
+    """Raises NotCompiled where a run's sweeps take less time than making the kernels for a program
+    of a size. Those of Hessians are derivatives of derivatives."""
+    hessians = sum([len(plans) for row in asked.hessians.values() for plans in row.values()])
+    kernels = len([*asked.plans]) + (SECOND - 1) * hessians
+    if sum([plan.cost for plan in asked.plans]) < kernels * size * policy().heat.sweeps_each:
+        raise NotCompiled("making kernels takes longer than the sweeps of one run", None)
 
 
 def _work(block: Block) -> int:

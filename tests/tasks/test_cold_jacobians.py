@@ -16,7 +16,7 @@ from gradcli.tasks.matrices import by_kernels
 
 from .jacobian_programs import CASES, REQUESTS, answer, assert_same
 
-AT_ONCE = HEAT._replace(sweeps=0)
+AT_ONCE = HEAT._replace(sweeps=0, sweeps_each=0)
 # What kernels never compute: it isn't compiled, or isn't finite, or is an error.
 NEVER = {"what is detached"}
 
@@ -83,3 +83,15 @@ def test_long_sweeps_are_replaced(
             gradcli.load(source=source.format(n=n)).with_options(jacobian=True).run(point)
             assert (computed[-1] is not None) == long
     assert swept == [12]
+
+
+def test_sweeps_stay_where_making_kernels_takes_longer(computed: list[Matrices | None]) -> None:
+    """Long sweeps of a long program: for each instruction there is little to sweep over."""
+    lines = [f"u = u + 0.01*(p[{k % 12}]*u - p[0]*u*u + sin(p[1]*u))" for k in range(60)]
+    body = "\n".join(lines)
+    source = f"var p: float[12]\nu = 1.0\nfor k in range(20) {{\n{body}\n}}\noutput u"
+    with only(WRITTEN):
+        gradcli.load(source=source).with_options(hessian=True).run(
+            {"p": [0.1 * k for k in range(12)]}
+        )
+    assert computed == [None]

@@ -49,7 +49,8 @@ class Heat(NamedTuple):
                  the region has `instructions_each`, and where LLVM is yet to be loaded,
                  `instructions_first`, if that is more
     sweeps       microseconds that a run's sweeps for Jacobians take, about, before kernels compute
-                 these in their place
+                 these in their place; for each instruction of its program and each kernel
+                 `sweeps_each`, if that is more, and four times that for a kernel of a Hessian
     on_device    elements that an array of a region has, or points, for a GPU to compute it: of
                  fewer, starting an operation there takes longer than the CPU takes
     """
@@ -65,6 +66,7 @@ class Heat(NamedTuple):
     instructions_each: int = 2**12
     instructions_first: int = 2**21
     sweeps: int = 2**18
+    sweeps_each: int = 2**8
     on_device: int = 2**12
 
 
@@ -80,6 +82,7 @@ FIRST_USE = Heat(
     instructions=0,
     instructions_each=0,
     instructions_first=0,
+    sweeps_each=0,
     on_device=1,
 )  # for tests: code is hot when it is first used
 
