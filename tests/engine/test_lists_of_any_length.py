@@ -35,6 +35,17 @@ ITEMS = {
     "by an index": "for i in range(len(l)) { s = s + l[i] * l[-1 - i] }\noutput s",
     "the last": "output l[-1]",
 }
+# Each makes a list, of few items or of many, and reduces it.
+REDUCED = {
+    f"{op} of {n}": f"for i in range({n}) {{ if sin(i + x) > 0.2 {{ l = append(l, sin(x * i + 1.0)) }} }}\noutput {op}(l)"
+    for op in ("sum", "mean", "max", "min", "norm", "logsumexp")
+    for n in (3, 40, 900)
+} | {
+    "sum of ints": "p = []\nfor i in range(90) { if i % 7 < 3 { p = append(p, i) } }\noutput x * sum(p), x * max(p), x * mean(p)",
+    "sum of squares of a part": "for i in range(300) { if i % 7 < 3 { l = append(l, x * i) } }\nl = l[:-9]\noutput sum(l) / len(l), norm(l)",
+    "in a loop": "while len(l) < 40 { l = append(l, x + len(l)); if len(l) % 3 == 1 { s = s + sum(l) * max(l) } }\noutput s",
+    "any": "b = []\nfor i in range(90) { if i % 7 < 3 { b = append(b, sin(x * i) > 0.9) } }\noutput x * (1.0 if any(b) else 2.0), x * (1.0 if all(b) else 2.0)",
+}  # fmt: skip
 # Each makes a list of things other than floats.
 OTHERS = {
     "ints": "n = 2\np = []\nwhile n < 200 { ok = true; for q in p { if n % q == 0 { ok = false; break } }; if ok { p = append(p, n) }; n = n + 1 }\nfor q in p { s = s + x / q }\noutput s, len(p)",
@@ -56,10 +67,14 @@ REST = {
     "more items than there is room for": f"while len(l) < {ROOM + 9} {{ l = append(l, x + len(l)) }}\noutput l[-1], len(l)",
     "as an array": "while len(l) < 30 { l = append(l, x + len(l)) }\noutput sum(array(l) * array(l))",
     "the others": "while len(l) < 30 { l = append(l, x + len(l)) }\noutput l[2:]",
+    "a sum of nothing": "for i in range(40) { if x * i > 99.0 { l = append(l, x * i) } }\noutput sum(l)",
+    "a mean of nothing": "for i in range(40) { if x * i > 99.0 { l = append(l, x * i) } }\noutput mean(l)",
+    "a variance": "while len(l) < 30 { l = append(l, x * len(l)) }\noutput var(l), std(l), softmax(l)[3]",
+    "along an axis": "while len(l) < 30 { l = append(l, [x, x * len(l)]) }\noutput sum(l, axis = 0)",
     "no such item": "while len(l) < 30 { l = append(l, x + len(l)) }\noutput l[30]",
     "an empty stack": "l = [x]\nwhile true { t = l[-1]; l = l[:-1]; s = s + t }\noutput s",
 }  # fmt: skip
-PROGRAMS = {f"{a}: {b}": f"{LISTS[a]}\n{ITEMS[b]}" for a in LISTS for b in ITEMS} | OTHERS
+PROGRAMS = {f"{a}: {b}": f"{LISTS[a]}\n{ITEMS[b]}" for a in LISTS for b in ITEMS} | OTHERS | REDUCED
 
 
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])

@@ -9,22 +9,26 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...diagnostics import Span
 from ..backends.backend import INT_MAX, INT_MIN
-from ..ir.instructions import Block, Check, For, Value
+from ..ir.instructions import Block, Call, Check, For, Value
 from ..ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, is_float, strides
+from ..passes.calls import Regions
 from .arrays import is_many
 from .elements import Elements
-from .kinds import Array, Stored
+from .kinds import Array, Stored, Table
 from .names import NotCompiled
 from .stored import Indices, Pending
+from .sums import summing
 
 EXACT = 4096  # elements of an expression, at most, whose sum always has NumPy's order
 
 
 class Lines(NamedTuple):
-    """An array of many elements, to be reduced as a whole or along an axis."""
+    """An array of many elements, to be reduced as a whole or along an axis. Of an array of one axis
+    it may be only the first elements, as many as are `filled`."""
 
     elements: Pending
     axis: int | None = None
+    filled: Value | None = None
 
     @property
     def type(self) -> Scalar:
@@ -51,7 +55,8 @@ Options = Mapping[str, Any]
 
 
 def number_of(items: Group) -> int:
-    """The number of elements of a group."""
+    """The known number of elements of a group."""
+    assert not isinstance(items, Lines) or items.filled is None
     return items.size if isinstance(items, Lines) else len(items)
 
 
@@ -60,14 +65,21 @@ def _types(items: Group) -> set[Any]:
 
 
 class Reductions(Elements):
-    """The lowering of reductions: sums, means, norms, `any` and `all`."""
+    """The lowering of reductions: sums, means, norms, `any` and `all`.
+
+    regions  those that the region may call
+    """
+
+    regions: Regions
 
     def total(self, items: Group, span: Span) -> Found:
         """The sum of elements. The sum of an expression of more than `EXACT` elements, with
         operands that are broadcast, adds the sums of its rows."""
         if not isinstance(items, Lines):
             return super().total(items, span)
-        pending, axis = items
+        pending, axis, filled = items
+        if filled is not None and is_float(pending.type):
+            return self.sum_of_first(pending, filled, span)
         if axis is None and pending.flat is None and pending.operations:
             if pending.size <= EXACT:
                 return self.total(Lines(self.ready(pending, span)), span)
@@ -76,10 +88,27 @@ class Reductions(Elements):
                 return self.total(Lines(self.combined("add", rows, span)), span)
         return self.combined("add", items, span)
 
+    def sum_of_first(self, pending: Pending, filled: Value, span: Span) -> Value:
+        """The sum of the first elements of an array of floats."""
+        kind = ArrayType(pending.type, pending.shape)
+        name = f"sum_of_{pending.type.name}s_{pending.size}"
+        if not self.regions.has(name):
+            self.regions.add(summing(kind, name))
+        array, result = self.made(pending, span), Value(pending.type)
+        self.builder.add(Call(name, (array, self.builder.constant(0), filled), (result,), span))
+        return result
+
     def combined(self, way: str, items: Lines, span: Span) -> Found:
         """The elements of lines, combined in a way of `each`."""
-        (pending, axis), builder = items, self.builder
+        (pending, axis, filled), builder = items, self.builder
         first = builder.number(_FIRST[way][pending.type], pending.type)
+        if filled is not None:
+
+            def among_first(indices: Indices) -> list[Value]:
+                is_there = builder.apply("lt", [indices[0], filled])
+                return [builder.apply("where", [is_there, pending.at(indices), first])]
+
+            return self.over(pending.shape, [(way, first)], among_first, span)[0]
         if axis is None:
             flat, at = pending.flat, pending.at
             shape = pending.shape if flat is None else (pending.size,)
@@ -105,9 +134,9 @@ class Reductions(Elements):
         """Changes each element, which may depend on the numbers that its group has `beside`."""
         if not isinstance(items, Lines):
             return [change(item, *beside) for item in items]
-        pending, axis = items
+        pending, axis, filled = items
         spread = [self.along_axis(found, pending, axis, span) for found in beside]
-        return Lines(self.mapped(change, [pending, *spread], span), axis)
+        return Lines(self.mapped(change, [pending, *spread], span), axis, filled)
 
     def along_axis(self, found: Found, like: Pending, axis: int | None, span: Span) -> Found:
         """A number for each line, repeated for each element of the line."""
@@ -177,6 +206,8 @@ class Reductions(Elements):
             held = held if isinstance(held, Stored | Pending) else self.some_array(held, span)
             found = self.reduced(held, {"axis": axis}, span, of)
             return self.with_axis(found, held.shape, axis, span)
+        if isinstance(held, Table) and axis is None:
+            return of(self.first_numbers(held, span))
         if isinstance(held, Stored | Pending):
             return self.whole(of(self.lines(self.elements(held), axis, span)), span)
         array = self.some_elements(held, span, whole=axis is None)
@@ -187,6 +218,14 @@ class Reductions(Elements):
             return self.whole(of(self.lines(self.elements(self.packed(array)), axis, span)), span)
         found = [of(group) for group in self.groups(array, k)]
         return self.array((len(found),), found, span) if rank > 1 else found[0]
+
+    def first_numbers(self, held: Table, span: Span) -> Lines:
+        """The items of a table of numbers. Steps back where there are none."""
+        column = held.columns
+        if not (isinstance(column, Stored) and column.listed and len(column.shape) == 1):
+            raise NotCompiled("a reduction of a list of such items is not compiled", span)
+        self.builder.add(Check(self.builder.apply("gt", [held.count, self.builder.constant(0)])))
+        return Lines(self.elements(column), None, held.count)
 
     def known_bool_of(self, held: Any, span: Span) -> bool:
         known = self.builder.known.get(held)
@@ -247,12 +286,17 @@ class Reductions(Elements):
             return items
         return items._replace(elements=self.ready(items.elements, span))
 
+    def size_of(self, items: Group) -> Value:
+        """The number of elements of a group."""
+        filled = items.filled if isinstance(items, Lines) else None
+        return self.builder.constant(number_of(items)) if filled is None else filled
+
     def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         def of(items: Group) -> Found:
-            total, size = self.total(self.as_floats(items, span), span), number_of(items)
+            total, size = self.total(self.as_floats(items, span), span), self.size_of(items)
 
             def divided(value: Value) -> Value:
-                return self.builder.apply("div", [value, self.builder.constant(size)], span)
+                return self.builder.apply("div", [value, size], span)
 
             return self.of_found(divided, [total], span)
 

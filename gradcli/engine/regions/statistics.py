@@ -179,6 +179,8 @@ class Statistics(Products):
         interpreter, the first element is subtracted from each at first."""
         builder = self.builder
         ddof = self.known_int(options["ddof"], span) if "ddof" in options else 0
+        if isinstance(items, Lines) and items.filled is not None:
+            raise NotCompiled("a variance of a list of unknown length is not compiled", span)
         n = number_of(items)
         if isinstance(items, Lines) and items.axis is not None:
             raise NotCompiled("a variance along an axis of many elements is not compiled", span)
