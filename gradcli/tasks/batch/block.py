@@ -184,7 +184,8 @@ class Computer:
         row_runs = self._row_runs(few)
         for _ in row_runs.answers(FEW_ROWS):
             pass
-        return PROBED if sizes.block_rows(row_runs.records, 0) >= PROBED else FEW_ROWS
+        runs = (row_runs.runs - 1) / FEW_ROWS
+        return PROBED if sizes.block_rows(row_runs.records, runs) >= PROBED else FEW_ROWS
 
     def expected(self) -> tuple[Field, ...]:
         """The columns that rows would have, if there were any: those of values that nobody gave, or
