@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
@@ -18,10 +17,6 @@ from .row_groups import has_either_side
 
 class GroupBranches(GroupArrays):
     """Emits branches of which a group's rows take the same side or different ones."""
-
-    @cached_property
-    def _any(self) -> Any:
-        return self.frame.variable(ir.Constant(BIT, 0))
 
     def run(
         self, block: Block, mask: Any, reads: Sequence[Value], finish: Finish | None = None
@@ -65,23 +60,27 @@ class GroupBranches(GroupArrays):
             return
         sides = [(made.then, True), (made.otherwise, False)]
         for block, holds in reversed(sides) if has_either_side(made, Pop) else sides:
-            taken = self.new_place(BIT)
+            taken, some = self.new_place(BIT), self.frame.variable(ir.Constant(BIT, 0))
 
             def takes(
-                emitter: RowEmitter, row: Any, taken: Any = taken, holds: bool = holds
+                emitter: RowEmitter,
+                row: Any,
+                taken: Any = taken,
+                some: Any = some,
+                holds: bool = holds,
             ) -> None:
                 condition = emitter.values[made.condition]
                 condition = condition if holds else self.builder.not_(condition)
-                self.note(self.builder.and_(emitter.active, condition), taken, row)
+                self.note(self.builder.and_(emitter.active, condition), taken, row, some)
 
-            self.builder.store(ir.Constant(BIT, 0), self._any)
+            self.builder.store(ir.Constant(BIT, 0), some)
             self.cleared(taken)
             self.straight((), mask, [made.condition], takes)
 
             def give(emitter: RowEmitter, row: Any, block: Block = block) -> None:
                 self.change(emitter, made.results, block.results)
 
-            with self.builder.if_then(self.builder.load(self._any)):
+            with self.builder.if_then(self.builder.load(some)):
                 self.run(block, taken, block.results, give)
                 self.copy_arrays(made.results, block.results, taken)
         for result, value in zip(made.results, made.then.results, strict=True):
@@ -100,7 +99,7 @@ class GroupBranches(GroupArrays):
         for target, value in found:
             emitter.keep(value, self.places[target])
 
-    def note(self, holds: Any, mask: Any, row: Any) -> None:
-        """Puts a bool into a mask, and notes whether any is true."""
+    def note(self, holds: Any, mask: Any, row: Any, some: Any) -> None:
+        """Puts a bool into a mask, and notes in the variable `some` whether any is true."""
         self.store(holds, mask, row)
-        self.builder.store(self.builder.or_(self.builder.load(self._any), holds), self._any)
+        self.builder.store(self.builder.or_(self.builder.load(some), holds), some)

@@ -216,6 +216,7 @@ class Groups(GroupBranches):
             elif parameter not in self.columns:
                 self.places[asked] = self.places[parameter]
         active, taken = map(self.cleared, (self.new_place(BIT), self.new_place(INT)))
+        some = self.frame.variable(ir.Constant(BIT, 0))  # whether any row goes on
 
         def starts(emitter: RowEmitter, row: Any) -> None:
             self.store(emitter.active, active, row)
@@ -224,17 +225,17 @@ class Groups(GroupBranches):
         head, body, after = (make.append_basic_block() for _ in range(3))
         make.branch(head)
         make.position_at_end(head)
-        make.store(ir.Constant(BIT, 0), self._any)
+        make.store(ir.Constant(BIT, 0), some)
         (condition,) = made.condition.results
 
         def asks(emitter: RowEmitter, row: Any) -> None:
             stays = make.and_(emitter.active, emitter.read([condition])[0])
             stays = make.and_(stays, emitter.is_good())
-            self.note(stays, active, row)
+            self.note(stays, active, row, some)
             self.store(make.add(self.load(taken, row), make.zext(stays, INT)), taken, row)
 
         self.run(made.condition, active, [condition], asks)
-        make.cbranch(make.load(self._any), body, after)
+        make.cbranch(make.load(some), body, after)
         make.position_at_end(body)
         self.guards.count(_work(made.body) + _work(made.condition))
         self.iterate(made, active)

@@ -50,6 +50,16 @@ PROGRAMS = {
         "while k < n and abs(y) < 20 { y = y + 0.3 * cos(y * k); k = k + 1 }\n"
         "y = y * 1.1\nn = n + 1\n}\noutput y, n"
     ),
+    "a loop in the condition of a loop": (
+        "fn up(z) { k = 0; while z < 1.5 and k < 9 { z = z + 0.3; k = k + 1 }; return z }\nvar x\ny = 0.5\nn = 0\n"
+        "while n < 3 and up(x) > 0 {\nn = n + 1\np = 0.5\nif x > 0 { p = minimum(y, 2 * x) }\n"
+        "y = p + 1.0\n}\noutput y"
+    ),
+    "lists of any length": (
+        "var x\nl = [x]\nwhile len(l) < minimum(abs(x) * 5, 20) { l = append(l, l[-1] + 0.3)\n"
+        "if l[-1] > 1 { l[0] = l[0] + x } }\ns = 0.0\nfor i, v in enumerate(l) { s = s + i * v * v }\n"
+        "output s, len(l)"
+    ),
     "a loop in a branch": (
         "var x\ny = x\nif x > 1 {\nfor i in range(6) { y = y * 0.9 + sin(y) }\n}\noutput y"
     ),
