@@ -26,7 +26,7 @@ from .regions.programs import Lowered
 MOST = 16  # kernels of a program
 # Microseconds for an instruction of a kernel, for a call of one, and for a run of the interpreter.
 INSTRUCTION, CALL, RUN = 0.0003, 5.0, 200.0
-SECOND = 4  # times as long as for a kernel of a Jacobian takes making one of a Hessian
+SECOND = 4  # making a kernel of a Hessian takes so many times as long as one of a Jacobian
 SEEDS = 2**16  # numbers in the cached seeds of a plan, at most
 AT_ONCE = 4  # points of an `each` that LLVM computes at once
 Blocks = dict[int, Any]  # by the numbers of sources

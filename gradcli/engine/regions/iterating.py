@@ -37,13 +37,13 @@ class Iterating(Loops):
     for_rows = False
 
     def while_loop(self, node: program.While) -> None:
-        self.with_tables(node, lambda: self.while_or_turns(node))
+        self.with_tables(node, lambda: self.any_while(node))
 
-    def while_or_turns(self, node: program.While) -> None:
+    def any_while(self, node: program.While) -> None:
         self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
 
     def for_loop(self, node: program.For) -> None:
-        self.with_tables(node, lambda: self.for_in_some_way(node))
+        self.with_tables(node, lambda: self.any_for(node))
 
     def with_tables(self, node: program.While | program.For, lower: Callable[[], None]) -> None:
         """Lowers a loop. Where that isn't compiled, and it appends to lists, those of different
@@ -67,7 +67,7 @@ class Iterating(Loops):
         finally:
             self.room = outer
 
-    def for_in_some_way(self, node: program.For) -> None:
+    def any_for(self, node: program.For) -> None:
         iterable = node.iterable
         held = self.as_table(self.sequence(self.value(self.expression(iterable))))
         if isinstance(held, Stored):
