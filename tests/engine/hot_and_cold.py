@@ -42,6 +42,17 @@ def expected(source: str, **options: Any) -> Any:
         return answer(source, **options)
 
 
+def assert_same_in(tier: int, source: str) -> None:
+    """A program gives the same in a tier as by the interpreter alone, once and again."""
+    with only(tier, FIRST_USE):
+        once = answer(source)
+    wanted = expected(source)
+    assert_same(once, wanted)
+    if not isinstance(wanted, str):
+        with only(tier, FIRST_USE):
+            assert_same(run_again(source), wanted[1:3])
+
+
 def assert_same(found: Any, wanted: Any) -> None:
     """What two runs give, up to rounding."""
     assert_close(found, wanted, 1e-10, 1e-14)
