@@ -3,7 +3,7 @@ specialised on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...lang import program
@@ -45,8 +45,9 @@ from ..values.kinds import (
     read,
     slot_value,
 )
-from .region_tables import columns_with_room
-from .region_values import columns_of, is_long, list_type, scalar_type
+from .list_room import ListRoom
+from .region_tables import arrays_of, columns_with_room, entry_of
+from .region_values import is_long, list_type, scalar_type
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -93,16 +94,15 @@ def observe(
     changes: bool = False,
     sequence: Any = UNSET,
     draws: Sequence[int] = (),
-    grown: Set[int] = frozenset(),
-    room: int = 0,
+    room: ListRoom | None = None,
 ) -> Observed:
     """The content of slots of a frame, and of those that functions in them read. Some slots are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
-    over gets a slot of its own, and so do the seed and the number of `draws`. Lists in `grown`
-    slots become longer; they have `room`."""
+    over gets a slot of its own, and so do the seed and the number of `draws`. Some lists
+    become longer, and have `room`."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
-    observer.changes, observer.grown, observer.room = changes, grown, room
+    observer.changes, observer.room = changes, room
     observer.assigned = {slot.index for slot in assigned}
     entries = {} if sequence is UNSET else {SEQUENCE: observer.entry(sequence, 0)}
     entries |= zip((SEED, DRAWS), observer.entries(draws, 0), strict=False)
@@ -133,16 +133,15 @@ class _Observer:
         self.functions: list[program.Function] = []
         self.slots: dict[int, program.Slot] = {}  # to be observed; functions add theirs
         self.assigned: set[int] = set()  # slots of the frame that the region assigns
-        self.grown: Set[int] = frozenset()  # those whose lists become longer, and have `room`
-        self.room = 0
+        self.room: ListRoom | None = None  # of the lists that become longer
 
     def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
         self.slots = slots
         while waiting := [slot for k, slot in self.slots.items() if k not in entries]:
             for slot in waiting:
                 value, changes = slot_value(self.frame, slot), slot.index in self.assigned
-                table = self.growing(value) if slot.index in self.grown else None
-                entries[slot.index] = table or self.entry(value, 0, changes)
+                entry = self.growing(slot, value) or self.entry(value, 0, changes)
+                entries[slot.index] = entry
         return self.seen(entries)
 
     def seen(self, entries: dict[int, Entry]) -> Observed:
@@ -208,41 +207,24 @@ class _Observer:
 
     def table(self, value: List) -> Entry:
         """A list of many rows of one form."""
-        columns = columns_of(value)
-        if columns is None:
-            return NoEntry("a long list is compiled only if its items have numbers of one form")
-        entry, size = self.columns(columns), KnownInt(len(value))
-        self.values.append(size.value)
-        return TableEntry(entry, size)
+        size = KnownInt(len(value))
+        entry = self.with_columns(value, size.value, size)
+        return entry or NoEntry("a long list is compiled only if its items have one form")
 
-    def columns(self, columns: Any) -> Entry:
-        if type(columns) is dict:
-            return RecordEntry(tuple(columns), tuple(map(self.columns, columns.values())))
-        kind = list_type(columns)
-        if kind is not None and len(kind.shape) == 1:
-            return self.taken(columns, ArrayEntry(kind, variable=False, listed=True))
-        return ListEntry(tuple(map(self.columns, columns.items)))
-
-    def growing(self, value: Any) -> Entry | None:
-        """A list that becomes longer; None for one that can't be a table."""
-        if type(value) is not List or not value.items:
+    def growing(self, slot: program.Slot, value: Any) -> Entry | None:
+        """A list that becomes longer; None for anything else, or if it can't be a table."""
+        room = self.room
+        if room is None or slot.index not in room.slots or type(value) is not List:
             return None
-        columns = columns_with_room(value, self.room)
+        return self.with_columns(value, room.size, I64) if value.items else None
+
+    def with_columns(self, value: List, room: int, size: Scalar | KnownInt) -> Entry | None:
+        """A list with items of one form as a table with room. None if it can't be one."""
+        columns = columns_with_room(value, room)
         if columns is None:
             return None
-        entry = self.roomy(columns)
-        self.values.append(len(value))
-        return TableEntry(entry, I64)
-
-    def roomy(self, columns: Any) -> Entry:
-        """The columns of a list that becomes longer."""
-        if type(columns) is dict:
-            return RecordEntry(tuple(columns), tuple(map(self.roomy, columns.values())))
-        if type(columns) is List:
-            return ListEntry(tuple(map(self.roomy, columns.items)))
-        array, listed = columns
-        kind = ArrayType(OF_DTYPE[array.dtype.name], array.shape)
-        return self.taken(array, ArrayEntry(kind, variable=False, listed=listed))
+        self.values += [*arrays_of(columns), len(value)]
+        return TableEntry(entry_of(columns), size)
 
     def variable(self, variable: Variable) -> Entry:
         """A variable whose state may change."""

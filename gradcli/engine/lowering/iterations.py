@@ -8,7 +8,8 @@ from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
 from ..regions.arrays import MAX_ELEMENTS
 from ..regions.frame_loops import COUNTED, ITEMS, Iterated
 from ..values.kinds import UNSET, List
-from .region_values import as_parameter, columns_of, is_long, list_type
+from .region_tables import columns_with_room
+from .region_values import as_parameter, is_long, list_type
 
 Items: TypeAlias = range | Window
 
@@ -49,7 +50,8 @@ def _of(source: Source) -> tuple[Any, Any]:
     held = List(source.items)
     kind = list_type(held)
     if kind is None:
-        is_table = len(held) > MAX_ELEMENTS and columns_of(held) is not None
+        n = len(held)
+        is_table = n > MAX_ELEMENTS and columns_with_room(held, n) is not None
         return (ITEMS, held) if is_table else (None, None)
     if len(kind.shape) == 1:
         return ITEMS, as_parameter(held)

@@ -12,25 +12,23 @@ from ..codegen.step_back import StepBack
 from ..passes.rules import NoRule
 from ..regions.flow import assigned, draws, grown, touches_variables
 from ..regions.frame_loops import HEAD, Iterated, lower_loop
-from ..regions.iterating import ROOM
 from ..regions.names import DRAWS, RETURNED, STOPPED
 from ..regions.result_kinds import has_long_lists
 from ..regions.variable_loops import slots_into
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.kinds import BREAK, RESULT, RETURN, List, set_slot, slot_value
+from ..values.kinds import BREAK, RESULT, RETURN, set_slot
 from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
 from .iterations import Items, Ran, Sequences
+from .list_room import ListRoom
 from .reach import Reach
 from .region_op import REGION
 from .region_values import MISSING, as_parameter, held_of
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variant, Variants
 
-MOST_ROOM, LARGER = 2**20, 8  # items of lists that become longer: most, and times as many
-COPIED = 32  # items of a list that are copied in the time of an iteration of the interpreter
 SOME = 2**14  # iterations at a time: then values that later ones don't read can be freed
 
 
@@ -43,10 +41,7 @@ class LoopCalls:
         self._site = Site(REGION, node.span)
         self._slots = {slot.index: slot for slot in slots_of(node)}
         self._assigned = list(assigned([node]))
-        self._grown = grown(node)
-        self._room = ROOM if self._grown else 0  # of their lists
-        # The iterations of this run of the loop so far, and of the last one.
-        self._ran, self._usual = 0, self._room
+        self._room = ListRoom([self._slots[k] for k in grown(node)])
         self._touches, self._draws = Reach(touches_variables, node), Reach(draws, node)
         self._on_variables: VariableLoopCalls | None = None
         self._sequences: tuple[Any, Sequences] | None = None  # the source of the last run, and its
@@ -64,21 +59,21 @@ class LoopCalls:
         changes = bool(self._touches)
         slots = self._slots_into if changes else self._slots.values()
         drawn = draws_so_far(frame[0]) if self._draws else []
-        left = self._room_left(frame)
-        if not self._pays(self._room - left, len(rest) if is_counted else None):
+        left = self._room.left(frame, len(rest) if is_counted else None)
+        if left is None:
             return None
         observed = observe(
-            frame, slots, self._assigned, changes, sequences.value, drawn, self._grown, self._room
+            frame, slots, self._assigned, changes, sequences.value, drawn, self._room
         )
         found = [reach.add(observed.functions) for reach in (self._touches, self._draws)]
         if any(found):
             return self.run(frame, rest, is_counted, work)
-        some = rest[: left if self._grown else _at_a_time(observed)]
+        some = rest[: left if self._room.slots else _at_a_time(observed)]
         if changes:
             return self._run_on_variables(frame, sequences.over, some, rest, observed, work)
         if observed.is_boxed and not frame[0].one_record:
             return None
-        call = self._calls.of(observed, (sequences.over, self._room), work)
+        call = self._calls.of(observed, (sequences.over, self._room.size), work)
         if isinstance(call, int):
             return call
         if call is None or (observed.is_boxed and call.has_long_lists):
@@ -87,33 +82,12 @@ class LoopCalls:
         try:
             ran, new = call.run(frame[0], self._site, some, observed, calls)
         except StepBack:
-            if 0 < self._room < MOST_ROOM:  # a list may be full
-                self._room *= LARGER
-                return self.run(frame, rest, is_counted, work)
-            return None
+            return self.run(frame, rest, is_counted, work) if self._room.enlarge() else None
         except NoRule:
             return None
         self._put(frame, new)
-        self._ran += ran.iterations
-        if ran.completion is not None:
-            self._usual, self._ran = self._ran, 0
+        self._room.learn(ran)
         return ran
-
-    def _pays(self, longest: int, rest: int | None) -> bool:
-        """Whether enough iterations are expected to pay for copying a list that is so long: the
-        `rest`, if that is known, otherwise as many as in the last run of the loop. A loop that was
-        short is tried again now and then."""
-        if rest is None and self._ran == 0:
-            rest, self._usual = self._usual, 2 * self._usual
-        return rest is None or COPIED * rest >= longest
-
-    def _room_left(self, frame: list[Any]) -> int:
-        """For so many more items lists that become longer have room, which is made first."""
-        held = [slot_value(frame, self._slots[k]) for k in self._grown]
-        longest = max([len(each) for each in held if type(each) is List], default=0)
-        while self._grown and self._room < 2 * longest:
-            self._room *= LARGER
-        return self._room - longest
 
     @cached_property
     def _slots_into(self) -> list[program.Slot]:
@@ -139,11 +113,12 @@ class LoopCalls:
         """The same for a loop that changes variables, or asks for derivatives of values."""
         if self._on_variables is None:
             self._on_variables = VariableLoopCalls(self._node, self._site)
-        found = self._on_variables.run(frame[0], over, some, rest, observed, self._room, work)
+        found = self._on_variables.run(frame[0], over, some, rest, observed, self._room.size, work)
         if not isinstance(found, tuple):
             return found
         ran, new = found
         self._put(frame, new)
+        self._room.learn(ran)
         return ran
 
     def _put(self, frame: list[Any], new: dict[int, Any]) -> None:

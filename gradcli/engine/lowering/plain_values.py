@@ -25,7 +25,8 @@ from ..regions.entries import (
     TransformEntry,
 )
 from ..values.kinds import UNSET, Function, List, Transform, Variable, read
-from .region_values import as_parameter, columns_of, list_type
+from .region_tables import arrays_of, columns_with_room, entry_of
+from .region_values import as_parameter, list_type
 
 # Returns whether a value has an entry; if so, its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -40,8 +41,7 @@ def reader_of(entry: Entry, value: Any) -> Reader:
     if isinstance(entry, ArrayEntry):
         return _long_list(entry.type) if entry.listed else _array(value)
     if isinstance(entry, TableEntry):
-        assert isinstance(entry.size, KnownInt)
-        return _table(entry.size.value, reader_of(entry.columns, columns_of(value)))
+        return _table(entry)
     if isinstance(entry, FunctionEntry):
         held = [*[cell[0] for cell in value.cells], *value.defaults]
         return _function(value, readers_of((*(entry.captured or ()), *entry.defaults), held))
@@ -149,14 +149,14 @@ def _long_list(kind: ArrayType) -> Reader:
     return reader
 
 
-def _table(size: int, columns: Reader) -> Reader:
+def _table(entry: TableEntry) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
-        if type(value) is not List or len(value) != size:
+        if type(value) is not List or KnownInt(len(value)) != entry.size:
             return False
-        found = columns_of(value)
-        if found is None or not columns(found, numbers):
+        columns = columns_with_room(value, len(value))
+        if columns is None or entry_of(columns) != entry.columns:
             return False
-        numbers.append(size)
+        numbers += [*arrays_of(columns), len(value)]
         return True
 
     return reader

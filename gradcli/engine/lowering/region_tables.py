@@ -1,13 +1,15 @@
-"""Lists that a loop makes longer, as columns that a region takes: for each number of an item an
-array of those of all items, with room for more."""
+"""Lists of items of one form, as columns that a region takes: for each number of an item an array
+of those of all items, maybe with room for more."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..backends.backend import CPU
-from ..ir.types import OF_DTYPE, dtype_of
+from ..ir.types import OF_DTYPE, ArrayType, dtype_of
 from ..regions.columns import LARGEST
+from ..regions.entries import ArrayEntry, Entry, ListEntry, RecordEntry
 from ..values.kinds import List
 from .region_values import list_type, plain_items
 
@@ -38,3 +40,22 @@ def _array(items: Any, dtype: Any, shape: tuple[int, ...], room: int) -> Any:
     found = CPU.xp.zeros((room, *shape[1:]), dtype)
     found[: shape[0]] = items
     return found
+
+
+def entry_of(columns: Any) -> Entry:
+    """The entry of columns."""
+    if type(columns) is dict:
+        return RecordEntry(tuple(columns), tuple(map(entry_of, columns.values())))
+    if type(columns) is List:
+        return ListEntry(tuple(map(entry_of, columns.items)))
+    array, listed = columns
+    return ArrayEntry(ArrayType(OF_DTYPE[array.dtype.name], array.shape), False, listed)
+
+
+def arrays_of(columns: Any) -> Iterator[Any]:
+    """The arrays of columns, in the order of the parameters for their entry."""
+    if type(columns) is tuple:
+        yield columns[0]
+    else:
+        for part in columns.values() if type(columns) is dict else columns.items:
+            yield from arrays_of(part)

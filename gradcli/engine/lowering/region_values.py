@@ -42,24 +42,6 @@ def list_type(value: List) -> ArrayType | None:
     return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape))
 
 
-def columns_of(value: List) -> Any:
-    """The columns of a list of rows of one form, in that form: for each number of a row a list of
-    those of all rows, all of them plain floats or ints. None if there are none."""
-    rows, first = value.items, value.items[0]
-    if set(map(type, rows)) == {List}:
-        if not first.items or set(map(len, rows)) != {len(first)}:
-            return None
-        columns = [columns_of(List([row.items[k] for row in rows])) for k in range(len(first))]
-        return None if any(column is None for column in columns) else List(columns)
-    if set(map(type, rows)) == {dict}:
-        if not first or set(map(tuple, rows)) != {tuple(first)}:
-            return None
-        by_key = {key: columns_of(List([row[key] for row in rows])) for key in first}
-        return None if any(column is None for column in by_key.values()) else by_key
-    kind = list_type(value)
-    return value if kind is not None and len(kind.shape) == 1 else None
-
-
 def is_long(kind: ArrayType) -> bool:
     """Whether a list of this type is one parameter of a region, which only reads it: it has many
     items, and many numbers in them."""

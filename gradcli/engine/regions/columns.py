@@ -23,6 +23,8 @@ from .kinds import (
     plain,
 )
 
+# Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
+ROOM, ROOM_ON_ROWS = 2**14, 2**10
 LARGEST = 2**22  # elements of a column
 
 
@@ -96,7 +98,7 @@ def table_of(a: Kind, b: Kind, room: int) -> TableOf | None:
     return None if columns is None else TableOf(columns)
 
 
-def as_table(builder: Builder, held: Any, kind: TableOf) -> Table:
+def table(builder: Builder, held: Any, kind: TableOf) -> Table:
     """A list of known length as a table of a kind."""
     is_one = isinstance(held, Stored)
     size = held.shape[0] if is_one else len(held)

@@ -149,15 +149,7 @@ class Elements(Tables):
 
     def length_of(self, held: Any, span: Span) -> int:
         """The number of items of a sequence. Raises UnknownInt if it isn't known."""
-        if isinstance(held, Stored):
-            return held.shape[0]
-        if isinstance(held, Table):
-            return self.known_int(held.count, span)
-        if isinstance(held, Ints):
-            return max(self.known_int(held.range.size, span), 0)
-        if isinstance(held, Zipped):
-            return min([self.length_of(part, span) for part in held.parts])
-        return len(self.rows(held, span))
+        return self.known_int(self.count_of(held, span), span)
 
     def count_of(self, held: Any, span: Span) -> Value:
         """The number of items of a sequence."""
@@ -168,7 +160,8 @@ class Elements(Tables):
         if isinstance(held, Zipped):
             counts = [self.count_of(part, span) for part in held.parts]
             return reduce(lambda a, b: self.builder.apply("minimum", [a, b], span), counts)
-        return self.builder.constant(self.length_of(held, span))
+        size = held.shape[0] if isinstance(held, Stored) else len(self.rows(held, span))
+        return self.builder.constant(size)
 
     def item_at(self, held: Any, index: Value, span: Span) -> Any:
         """The item of a sequence at an index that is in range."""

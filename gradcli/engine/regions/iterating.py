@@ -15,14 +15,13 @@ from typing import Any
 from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Block, Value, size_of
+from .columns import ROOM, ROOM_ON_ROWS
 from .flow import appends, breaks, returns
 from .kinds import Stored, Table
 from .loops import MOST_TURNS, Loop, Loops
 from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range, Zipped
 
-# Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
-ROOM, ROOM_ON_ROWS = 2**14, 2**10
 MAX_UNROLLED = 64  # items of a list that a loop goes over
 # Instructions of all iterations of a loop that counts the indices of few elements.
 MOST_INSTRUCTIONS = 1024

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.types import I64, Scalar, is_float
-from .columns import array_type, as_table, in_memory, table_of
+from .columns import array_type, in_memory, table, table_of
 from .kinds import (
     Array,
     ArrayOf,
@@ -54,8 +54,8 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     for one, other in ((a, b), (b, a)):
         if isinstance(other, StoredOf) and other.listed and array_type(one) == other.type:
             return other
-    if (table := table_of(a, b, room)) is not None:
-        return table
+    if (found := table_of(a, b, room)) is not None:
+        return found
     if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
         pairs = zip(a.items, b.items, strict=True)
         return RecordOf(a.keys, tuple([joined(x, y, differ, room) for x, y in pairs]))
@@ -89,7 +89,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, Unknown) or kind_of(held) == kind:
         return kind if isinstance(kind, Unknown) else held
     if isinstance(kind, TableOf):
-        return as_table(builder, held, kind)
+        return table(builder, held, kind)
     if isinstance(kind, MaybeOf):
         if held is ABSENT:
             return Maybe(builder.constant(False), _zero(builder, kind.kind))

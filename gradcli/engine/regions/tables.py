@@ -12,10 +12,10 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
-from ..ir.types import BOOL, ArrayType, Scalar, element_of
+from ..ir.types import BOOL, Scalar
 from .arrays import MAX_ELEMENTS
-from .columns import columns_of, in_memory, room_of
-from .kinds import Record, Stored, Table, flat, kind_of, leaves_of, plain
+from .columns import columns_of, room_of, table
+from .kinds import Record, Stored, Table, TableOf, flat, kind_of, leaves_of, plain
 from .long_lists import LongLists
 from .names import NotCompiled
 from .parts import Step
@@ -31,25 +31,17 @@ class Tables(LongLists):
         as it is."""
         if type(held) is not tuple or len(held) <= MAX_ELEMENTS or not self._is_table(held):
             return held
-        columns = self._columns(held)
-        if isinstance(columns, Stored):
-            return columns
-        return Table(columns, self.builder.constant(len(held)))
+        columns = columns_of(kind_of(held[0]), len(held))
+        if columns is None:
+            return held
+        found = table(self.builder, held, TableOf(columns))
+        return found.columns if isinstance(found.columns, Stored) else found
 
     def _is_table(self, held: tuple[Any, ...]) -> bool:
         kind = kind_of(held[0])
         numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
         known = numbers and all(value in self.builder.known for value in flat(held))
         return known and any(True for _ in flat(held[0])) and all(kind_of(v) == kind for v in held)
-
-    def _columns(self, rows: tuple[Any, ...]) -> Any:
-        """The columns of rows of one form."""
-        first = rows[0]
-        if isinstance(first, Value):
-            return in_memory(self.builder, rows, ArrayType(element_of(first.type), (len(rows),)))
-        items = [row.items if isinstance(row, Record) else row for row in rows]
-        columns = tuple(map(self._columns, zip(*items, strict=True)))
-        return Record(first.keys, columns) if isinstance(first, Record) else columns
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -67,7 +59,7 @@ class Tables(LongLists):
         at, *rest = steps
         if isinstance(at, slice) and not rest:
             return self.first_items(held, at, span)
-        return self.part(self.row(held.columns, self.in_table(held, at, span), span), rest, span)
+        return self.part(self.row(held.columns, self.place_in(held, at, span), span), rest, span)
 
     def first_items(self, held: Table, at: slice, span: Span) -> Table:
         """A slice of a table from its start, in the same memory."""
@@ -81,11 +73,12 @@ class Tables(LongLists):
         rest = apply("add", [held.count, stop], span)
         return Table(held.columns, apply("maximum", [rest, self.builder.constant(0)], span))
 
-    def in_table(self, held: Table, at: Step, span: Span) -> Value:
+    def place_in(self, held: Table, at: Step, span: Span) -> Value:
         """The place of an index into a table."""
         if not isinstance(at, Value):
             raise NotCompiled("only an int picks an item of this list", span)
-        found: Value = self.counted_from_0(at, held.count, span)
+        size = self.builder.known.get(held.count, held.count)
+        found: Value = self.counted_from_0(at, size, span)
         return found
 
     # ---- changing --------------------------------------------------------------------------------
@@ -102,7 +95,7 @@ class Tables(LongLists):
     def table_with(self, held: Table, steps: Sequence[Step], value: Any, span: Span) -> Table:
         """A table with another item at an index, or with another part of that item."""
         at, *rest = steps
-        place = self.in_table(held, at, span)
+        place = self.place_in(held, at, span)
         if rest:
             value = self.with_part(self.row(held.columns, place, span), rest, value, span)
         self.verify_fits(held, value, span)
