@@ -3,12 +3,16 @@ events."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from gradcli import load
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.regions.iterating import ROOM
+from gradcli.engine.lowering.loop_calls import LoopCall
+from gradcli.engine.regions.columns import ROOM
 
-from .hot_and_cold import answer, assert_same, expected, run_again
+from .hot_and_cold import answer, assert_close, assert_same, assert_same_in, expected
 from .region_cases import lowered
 
 HEAD = "var x = 0.3\nl = []\ns = 0.0\nk = 0\n"
@@ -80,18 +84,67 @@ PROGRAMS = {f"{a}: {b}": f"{LISTS[a]}\n{ITEMS[b]}" for a in LISTS for b in ITEMS
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
 @pytest.mark.parametrize("name", [*PROGRAMS, *REST])
 def test_they_give_the_same(name: str, tier: int) -> None:
-    source = HEAD + (PROGRAMS | REST)[name]
-    with only(tier, FIRST_USE):
-        once = answer(source)
-    with only(INTERPRETED):
-        wanted = answer(source)
-    assert_same(once, wanted)
-    if isinstance(wanted, str):
-        return
-    with only(tier, FIRST_USE):
-        assert_same(run_again(source), expected(source)[1:3])
+    assert_same_in(tier, HEAD + (PROGRAMS | REST)[name])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_regions_have_all_of_them(name: str) -> None:
     assert not lowered(HEAD + PROGRAMS[name]).reasons
+
+
+@pytest.mark.parametrize("name", ["rows", "sum of 40", "mean of 900", "norm of 900"])
+def test_in_float32(name: str) -> None:
+    program = load(source=HEAD + PROGRAMS[name]).with_options(dtype="float32")
+    with only(INTERPRETED):
+        wanted = program.run()
+    with only(NATIVE, FIRST_USE):
+        found = [program.run() for _ in range(3)][-1]
+    assert_close((found.outputs, found.gradients), (wanted.outputs, wanted.gradients), 1e-5)
+
+
+# Loops of a frame, on numbers that depend on no variable, which go on where a list is full.
+LONG = {
+    "one item now and then": "while k < 9000 { k = k + 1; if k % 3 > 0 { l = append(l, sin(k * 0.1)) } }",
+    "several in an iteration": "while k < 9000 { k = k + 1; for j in range(k % 7) { l = append(l, sin(k * 0.1 + j)) } }",
+    "rows": "while k < 9000 { k = k + 1; if k % 3 > 0 { l = append(l, [k, sin(k * 0.1), k % 2 == 0]) } }",
+    "dicts of arrays": "u = array([1.0, 2.0])\nwhile k < 3000 { k = k + 1; u = u * 0.99; if k % 3 > 0 { l = append(l, {at: k, u: u}) } }",
+}  # fmt: skip
+FRAME = "l = []\nk = 0\n"
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", LONG)
+def test_loops_of_a_frame_go_on_with_more_room(
+    name: str, tier: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iterations = _iterations(monkeypatch)
+    source = f"{FRAME}{LONG[name]}\noutput l[-1], l[1], l[len(l) // 2], len(l)"
+    with only(tier, FIRST_USE):
+        found = answer(source)
+    assert_same(found, expected(source))
+    assert sum(iterations) > 2900
+
+
+def test_short_loops_on_long_lists_are_the_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To copy a list costs more than some iterations; a loop that ran none is tried again, too."""
+    iterations = _iterations(monkeypatch)
+    inner = "j = 0\nwhile j < k % 3 { j = j + 1; l = append(l, k + 0.5) }"
+    source = f"{FRAME}while k < 9000 {{\nk = k + 1\n{inner}\nif k % 4000 == 0 {{ print k }}\n}}\noutput len(l), l[-1]"
+    with only(NATIVE, FIRST_USE):
+        found = answer(source)
+    assert_same(found, expected(source))
+    assert 0 < len(iterations) < 4000
+
+
+def _iterations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list to which kernels of loops add the number of iterations that they run."""
+    found: list[int] = []
+    run = LoopCall.run
+
+    def noted(call: LoopCall, *given: Any) -> Any:
+        ran, new = run(call, *given)
+        found.append(ran.iterations)
+        return ran, new
+
+    monkeypatch.setattr(LoopCall, "run", noted)
+    return found
