@@ -15,6 +15,7 @@ from ..regions.kinds import (
     ListOf,
     MaybeOf,
     MixedKind,
+    OrNoneOf,
     RecordOf,
     StoredOf,
     TableOf,
@@ -83,6 +84,9 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, MaybeOf):
         is_there, held = next(numbers), held_of(kind.kind, numbers)
         return held if is_there else MISSING
+    if isinstance(kind, OrNoneOf):
+        is_there, held = next(numbers), held_of(kind.kind, numbers)
+        return held if is_there else None
     if isinstance(kind, Known):
         return kind.thing
     if isinstance(kind, WordOf):

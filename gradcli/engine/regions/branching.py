@@ -14,7 +14,7 @@ from ...structs import Entity
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Check, Instruction, Value
 from .flow import assigned
-from .kinds import Maybe, Record, flat, kind_of, rebuilt
+from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt
 from .meeting import as_kind, joined
 from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Unknown, Unresolved, Variable
 
@@ -51,6 +51,10 @@ class Branching:
         # For the ints that loops count, the loops to lower iteration by iteration to know them.
         self.counters: dict[Value, frozenset[int]] = {}
         self.naturals: set[Value] = set()  # ints that loops count and that are never negative
+        # Whether conditions hold in the branches that lowering is in, such as the `there` of an
+        # `OrNone`; and that `there`, for comparisons with none.
+        self.assumed: dict[Value, bool] = {}
+        self.missing: dict[Value, Value] = {}
         self.room = 0  # of the tables that lists of different lengths become, if they do
         self.draws = Name(self.frame, DRAWS)
         self.states: list[Name] = []  # of the variables
@@ -70,7 +74,19 @@ class Branching:
         return made
 
     def value(self, held: Any) -> Any:
-        """What is held, with a variable replaced by its state."""
+        """What is held, which can't be none, with a variable replaced by its state."""
+        return self.present(self.or_none(held))
+
+    def present(self, held: Any) -> Any:
+        """What is held. Steps back where that is none."""
+        if not isinstance(held, OrNone):
+            return held
+        if not self.assumed.get(held.there):
+            self.builder.add(Check(held.there))
+        return held.held
+
+    def or_none(self, held: Any) -> Any:
+        """What is held, perhaps none, with a variable replaced by its state."""
         if not isinstance(held, Variable):
             return held
         state = self.names.held.get(held.state, ABSENT)
@@ -111,7 +127,7 @@ class Branching:
             return tuple([self.values(item) for item in held])
         if isinstance(held, Record):
             return Record(held.keys, self.values(held.items))
-        return self.value(held)
+        return self.or_none(held)
 
     @contextmanager
     def scope(self, block: Block, carried: Sequence[Value]) -> Iterator[Block]:
@@ -159,9 +175,12 @@ class Branching:
         return self.known(found)
 
     def known(self, held: Any) -> Any:
-        """What is held. Raises NotCompiled if it is unknown."""
+        """What is held; a value or none where a branch tells which. Raises NotCompiled if it is
+        unknown."""
         if isinstance(held, Unknown):
             raise NotCompiled(held.reason, held.span)
+        if isinstance(held, OrNone) and held.there in self.assumed:
+            return held.held if self.assumed[held.there] else None
         return held
 
     def surely(self, held: Any) -> Any:
@@ -196,9 +215,9 @@ class Branching:
             return (then if self.builder.known[condition] else otherwise)()
         merged = [*merged, *[name for name in self.unassigned if name not in merged]]
         before, sides = dict(self.names.held), []
-        for side in (then, otherwise):
+        for side, holds in ((then, True), (otherwise, False)):
             self.names.held = dict(before)
-            with suppress(Unresolved), self.side() as block:
+            with suppress(Unresolved), self.assuming(condition, holds), self.side() as block:
                 given = side()
                 sides.append((block, (given, *self.names.of(merged)), self.names.held))
         self.names.held = before
@@ -209,6 +228,18 @@ class Branching:
             given, *held = self.meet(condition, sides, Unknown(DIFFER, span))
         self.names.put(merged, held)
         return self.known(given)
+
+    @contextmanager
+    def assuming(self, condition: Value, holds: bool) -> Iterator[None]:
+        """Lowers where a condition holds, or where it doesn't."""
+        before = self.assumed
+        there = self.missing.get(condition)
+        assumed = {condition: holds} if there is None else {there: not holds}
+        self.assumed = {**before, **assumed}
+        try:
+            yield
+        finally:
+            self.assumed = before
 
     def both(self, first: Value, second: Callable[[], Value], span: Span) -> Value:
         """Whether both conditions hold. The second is computed only where the first holds."""

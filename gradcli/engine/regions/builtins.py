@@ -28,7 +28,7 @@ from ..ir.types import (
 )
 from .arrays import MAX_ELEMENTS
 from .creation import Creation
-from .kinds import Array, Mixed, Stored, Table, Word
+from .kinds import Array, Mixed, OrNone, Stored, Table, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
 from .ranges import Ints, Range, Zipped
@@ -43,9 +43,12 @@ class Builtins(Creation):
         self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
     ) -> Any:
         """The result of a builtin, from what its operands hold. Options may be missing."""
+        if op.name in ("eq", "ne") and any(held is None for held in operands):
+            return self.same_none(op, operands[0] if operands[1] is None else operands[1])
         read = self.value if op.name in _OF_LISTS else self.values
         operands = [
-            held if op.name == "append" and k else read(held) for k, held in enumerate(operands)
+            held if op.name == "append" and k else self.present(read(held))
+            for k, held in enumerate(operands)
         ]
         if op.name not in _LAZY and not on_scalars(op):
             operands = [self.whole(held, span) for held in operands]
@@ -76,7 +79,7 @@ class Builtins(Creation):
             return self.moved(op, operands, options, span)
         if op.name in ("eq", "ne") and any(isinstance(v, Word) for v in operands):
             return self.same_word(op, operands[0], operands[1], span)
-        if op.name in ("eq", "ne") and any(v is None or type(v) is str for v in operands):
+        if op.name in ("eq", "ne") and any(type(v) is str for v in operands):
             a, b = operands
             return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
         if options:
@@ -112,6 +115,15 @@ class Builtins(Creation):
     def default(self, value: Any) -> Any:
         """What an operand holds by default."""
         return self.builder.constant(value) if type(value) in (float, int, bool) else value
+
+    def same_none(self, op: Op, held: Any) -> Value:
+        """Whether something is none, or isn't if the op is `ne`."""
+        held = self.or_none(held)
+        if isinstance(held, OrNone):
+            found = self.builder.apply("logical_not", [held.there])
+            self.missing[found] = held.there
+            return held.there if op.name == "ne" else found
+        return self.builder.constant((held is None) == (op.name == "eq"))
 
     def same_word(self, op: Op, a: Any, b: Any, span: Span) -> Value:
         """Whether two strings, at least one of them a `Word`, are equal, or differ if the op is

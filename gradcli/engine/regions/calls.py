@@ -37,7 +37,7 @@ class Calls(Expressions):
         return self.bodies.setdefault(id(function), Liveness(function.body))
 
     def call(self, node: program.Call) -> Any:
-        callee = self.expression(node.callee)
+        callee = self.value(self.expression(node.callee))
         return self.called(callee, *self.given_to(node), node.span)
 
     def given_to(self, node: program.Call | program.MethodCall) -> tuple[list[Any], dict[str, Any]]:

@@ -77,6 +77,7 @@ class Elements(Tables):
 
     def entry(self, held: Any, step: Path, span: Span) -> Any:
         """The item to which one step of a path leads."""
+        held = self.present(held)
         if isinstance(step, Key):
             return self.item(held, step, span)
         return self.part(held, step, span)
@@ -186,6 +187,7 @@ class Elements(Tables):
         """The part of a list or an array at an index."""
         if not steps:
             return held
+        held = self.present(held)
         if isinstance(held, Table):
             return self.part_of_table(held, steps, span)
         if isinstance(held, Array) and has_arrays(steps):
@@ -272,7 +274,7 @@ class Elements(Tables):
 
     def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
         """A list, a dict or an array with another value at the end of a path."""
-        held = self.changed_in_memory(held, path, value)
+        held = self.changed_in_memory(self.present(held), path, value)
         step, *rest = self.together(held, path)
         if rest:
             value = self.replaced(self.entry(held, step, span), rest, value, span)

@@ -99,7 +99,7 @@ class Expressions(Draws):
                 if operand is None
                 else self.lazy(operand)
                 if node.op.engine
-                else self.value(self.lazy(operand))
+                else self.or_none(self.lazy(operand))
             )
         options = {name: self.values(self.expression(value)) for name, value in node.options}
         return self.apply(node.op, operands, node.span, options)
@@ -120,13 +120,13 @@ class Expressions(Draws):
 
     def chain(self, node: program.Chain) -> Any:
         def go(k: int, left: Any) -> Value:
-            right = self.value(self.expression(node.operands[k + 1]))
+            right = self.or_none(self.expression(node.operands[k + 1]))
             value: Value = self.apply(node.ops[k], [left, right], node.spans[k])
             if k == len(node.ops) - 1:
                 return value
             return self.both(value, lambda: go(k + 1, right), node.span)
 
-        return go(0, self.value(self.expression(node.operands[0])))
+        return go(0, self.or_none(self.expression(node.operands[0])))
 
     def conditional(self, node: program.Conditional) -> Any:
         return self.either(

@@ -16,7 +16,7 @@ from ..ir.types import F64, I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .kinds import Kind, MaybeOf, TableOf, WordOf, flat, kind_of, plain
+from .kinds import Kind, MaybeOf, OrNoneOf, TableOf, WordOf, flat, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .meeting import joined
@@ -137,6 +137,9 @@ def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Spa
     return index if over == COUNTED else lowering.item_at(held, index, span)
 
 
+_WIDER = WordOf | TableOf | OrNoneOf  # kinds that a name may get in a loop
+
+
 def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration, room: int) -> list[Kind]:
     """The kinds of what names hold before or after an iteration. A name without a value may get
     one, and one that holds a string another one; lists that become longer have `room`."""
@@ -148,13 +151,13 @@ def _settled(before: Kind, after: Kind, room: int = 0) -> Kind:
     if isinstance(after, MaybeOf) and isinstance(before, Absent):
         return after
     wider = joined(before, after, Unknown("", None), room)
-    return wider if isinstance(wider, WordOf | TableOf) else before
+    return wider if isinstance(wider, _WIDER) else before
 
 
 def _fits(kind: Kind, given: Kind) -> bool:
     """Whether a loop can carry on what is `given`, of a kind: it is of the same kind, or some of
     its words, or a list for its table."""
-    return given == kind or (isinstance(kind, WordOf | TableOf) and _settled(kind, given) == kind)
+    return given == kind or (isinstance(kind, _WIDER) and _settled(kind, given) == kind)
 
 
 def add_iterations(

@@ -36,6 +36,13 @@ class Maybe(Entity):
     held: Any
 
 
+class OrNone(Entity):
+    """What is held where `there` holds, and none elsewhere."""
+
+    there: Value
+    held: Any
+
+
 class Array(Entity):
     """An array of few elements, row by row, all of one type. `variable`: whether it is, or may be,
     the state of a variable."""
@@ -100,6 +107,12 @@ class MaybeOf(Struct):
     kind: Kind
 
 
+class OrNoneOf(Struct):
+    """The kind of an `OrNone`, by the kind of what it holds if that isn't none."""
+
+    kind: Kind
+
+
 class ListOf(Struct):
     """The kind of a list, by those of its items."""
 
@@ -153,6 +166,7 @@ Kind: TypeAlias = (
     Scalar
     | MixedKind
     | MaybeOf
+    | OrNoneOf
     | ListOf
     | RecordOf
     | ArrayOf
@@ -186,6 +200,8 @@ def kind_of(held: Any) -> Kind:
         return WordOf(held.words)
     if isinstance(held, Maybe):
         return MaybeOf(kind_of(held.held))
+    if isinstance(held, OrNone):
+        return OrNoneOf(kind_of(held.held))
     return held if isinstance(held, Absent | Unknown) else Known(held)
 
 
@@ -209,7 +225,7 @@ def flat(*held: Any) -> Iterator[Value]:
             yield from (each.is_int, each.whole, each.real)
         elif isinstance(each, Word):
             yield each.place
-        elif isinstance(each, Maybe):
+        elif isinstance(each, Maybe | OrNone):
             yield each.there
             yield from flat(each.held)
 
@@ -250,7 +266,7 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield from (BOOL, I64, kind.type)
     elif isinstance(kind, WordOf):
         yield I64
-    elif isinstance(kind, MaybeOf):
+    elif isinstance(kind, MaybeOf | OrNoneOf):
         yield BOOL
         yield from types_of(kind.kind)
 
@@ -275,6 +291,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Word(next(values), kind.words)
     if isinstance(kind, MaybeOf):
         return Maybe(next(values), rebuilt(kind.kind, values))
+    if isinstance(kind, OrNoneOf):
+        return OrNone(next(values), rebuilt(kind.kind, values))
     return kind.thing if isinstance(kind, Known) else kind
 
 
@@ -287,7 +305,7 @@ def has_functions(held: Any) -> bool:
     """Whether there may be functions or variables in what is held."""
     if isinstance(held, tuple | Record):
         return any(map(has_functions, held if isinstance(held, tuple) else held.items))
-    if isinstance(held, Maybe):
+    if isinstance(held, Maybe | OrNone):
         return has_functions(held.held)
     return isinstance(held, Closure | Transform | Rows | Members | Variable)
 
@@ -307,4 +325,6 @@ def plain(kind: Kind) -> Kind:
         return RecordOf(kind.keys, tuple(map(plain, kind.items)))
     if isinstance(kind, StoredOf):
         return StoredOf(kind.type, listed=kind.listed)
+    if isinstance(kind, OrNoneOf):
+        return OrNoneOf(plain(kind.kind))
     return ArrayOf(kind.shape, kind.type) if isinstance(kind, ArrayOf) else kind

@@ -1,7 +1,8 @@
 """Where two paths meet, what they hold becomes one kind.
 
 An int and a float become a `Mixed`, because an int is printed and divided in its own way, and may
-outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`. A list of numbers that one
+outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`, and one that is none on one
+of them an `OrNone`. A list of numbers that one
 path has put in memory is in memory on both. Lists of different lengths may become a table.
 """
 
@@ -22,6 +23,8 @@ from .kinds import (
     MaybeOf,
     Mixed,
     MixedKind,
+    OrNone,
+    OrNoneOf,
     Record,
     RecordOf,
     Stored,
@@ -48,6 +51,10 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
         there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
         return _maybe(joined(there[0], there[-1], differ, room))
+    if any(isinstance(k, OrNoneOf) or is_none(k) for k in (a, b)):
+        held = [k.kind if isinstance(k, OrNoneOf) else k for k in (a, b) if not is_none(k)]
+        kind = joined(held[0], held[-1], differ, room)
+        return kind if isinstance(kind, Unknown) else OrNoneOf(kind)
     if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
         return ListOf(tuple([joined(x, y, differ, room) for x, y in pairs]))
@@ -73,6 +80,10 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
 
 
+def is_none(kind: Kind) -> bool:
+    return isinstance(kind, Known) and kind.thing is None
+
+
 def _words(kind: Kind) -> tuple[str, ...]:
     """The strings that something of a kind may be; none if it is no string."""
     if isinstance(kind, Known) and type(kind.thing) is str:
@@ -96,6 +107,12 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         if isinstance(held, Maybe):
             return Maybe(held.there, as_kind(builder, held.held, kind.kind))
         return Maybe(builder.constant(True), as_kind(builder, held, kind.kind))
+    if isinstance(kind, OrNoneOf):
+        if held is None:
+            return OrNone(builder.constant(False), _zero(builder, kind.kind))
+        if isinstance(held, OrNone):
+            return OrNone(held.there, as_kind(builder, held.held, kind.kind))
+        return OrNone(builder.constant(True), as_kind(builder, held, kind.kind))
     if isinstance(kind, RecordOf):
         return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
     if isinstance(kind, ListOf):

@@ -203,7 +203,8 @@ class _Main:
         held = dict(self.lowering.names.held)
         try:
             with self.lowering.builder.undoing(NotCompiled):
-                found = self.lowering.values(self.lowering.expression(expression))
+                found = self.lowering.value(self.lowering.expression(expression))
+                found = self.lowering.values(found)
                 if not is_value(kind_of(found)):
                     why = "this output is no number, and no list of these"
                     raise NotCompiled(why, expression.span)

@@ -34,6 +34,7 @@ from .calls import Calls
 from .kinds import (
     Kind,
     Maybe,
+    OrNone,
     Record,
     flat,
     fresh,
@@ -215,7 +216,7 @@ class Recursion(Calls):
             held = pending.pop()
             if isinstance(held, tuple | Record):
                 pending += held if isinstance(held, tuple) else held.items
-            elif isinstance(held, Maybe):
+            elif isinstance(held, Maybe | OrNone):
                 pending.append(held.held)
             elif isinstance(held, Transform | Rows):
                 pending.append(held.function)

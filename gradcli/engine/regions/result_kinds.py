@@ -10,6 +10,7 @@ from .kinds import (
     ListOf,
     MaybeOf,
     MixedKind,
+    OrNoneOf,
     RecordOf,
     StoredOf,
     TableOf,
@@ -29,6 +30,8 @@ def is_settled(kind: Kind) -> bool:
     dicts, of which no array is the state of a variable."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_settled, kind.items))
+    if isinstance(kind, OrNoneOf):
+        return is_settled(kind.kind)
     if isinstance(kind, ArrayOf | StoredOf):
         return not kind.variable
     if isinstance(kind, Known):
@@ -40,6 +43,6 @@ def has_long_lists(kind: Kind) -> bool:
     """Whether something of this kind has a list of many numbers."""
     if isinstance(kind, ListOf | RecordOf):
         return any(map(has_long_lists, kind.items))
-    if isinstance(kind, MaybeOf):
+    if isinstance(kind, MaybeOf | OrNoneOf):
         return has_long_lists(kind.kind)
     return isinstance(kind, TableOf) or (isinstance(kind, StoredOf) and kind.listed)

@@ -17,7 +17,7 @@ from ..backends.backend import broadcast_shapes
 from ..ir.instructions import Block, Branch, Each, Value
 from ..ir.types import FLOATS, ArrayType, Scalar, strides
 from .arrays import MAX_ELEMENTS, Arrays, is_many
-from .kinds import Array, Maybe, Mixed, Record, Stored, kind_of
+from .kinds import Array, Maybe, Mixed, OrNone, Record, Stored, kind_of
 from .names import NotCompiled
 from .ranges import Ints
 
@@ -72,7 +72,9 @@ class StoredArrays(Arrays):
             return tuple(map(self.in_memory, held))
         if isinstance(held, Record):
             return Record(held.keys, self.in_memory(held.items))
-        return Maybe(held.there, self.in_memory(held.held)) if isinstance(held, Maybe) else held
+        if isinstance(held, Maybe | OrNone):
+            return type(held)(held.there, self.in_memory(held.held))
+        return held
 
     def packed(self, held: Array) -> Stored:
         """An array of few elements as one value."""
