@@ -26,7 +26,16 @@ from .ir.types import (
     is_float,
 )
 from .lowering.region_calls import compiled_form
-from .regions.kinds import ArrayOf, Kind, ListOf, RecordOf, StoredOf, leaves_of, types_of
+from .regions.kinds import (
+    ArrayOf,
+    Kind,
+    ListOf,
+    ListOrArrayOf,
+    RecordOf,
+    StoredOf,
+    leaves_of,
+    types_of,
+)
 from .regions.names import NotCompiled
 from .regions.programs import Lowered
 
@@ -207,6 +216,9 @@ def part_of(kind: Kind, k: int) -> Part:
             return lambda found: [part(found) for part in parts]
         keys = kind.keys
         return lambda found: {key: part(found) for key, part in zip(keys, parts, strict=True)}
+    if isinstance(kind, ListOrArrayOf):
+        array = part_of(kind.array, k + 1)
+        return lambda found: array(found).tolist() if found[k] else array(found)
     if isinstance(kind, ArrayOf):
         shape, dtype, end = kind.shape, DTYPES[kind.type], k + prod(kind.shape)
         if end == k:

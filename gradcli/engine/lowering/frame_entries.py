@@ -11,7 +11,8 @@ from ...lang.program.walks import own_nodes
 from ...ops.op import Op
 from ..backends.backend import CPU
 from ..ir.types import I64, OF_DTYPE, ArrayType, Scalar, has_floats
-from ..regions.arrays import FEW, MAX_ELEMENTS
+from ..regions.arrays import MAX_ELEMENTS
+from ..regions.columns import FEW
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,

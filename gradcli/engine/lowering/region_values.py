@@ -8,11 +8,13 @@ from typing import Any
 
 from ..backends.backend import CPU, shape_of
 from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar
-from ..regions.arrays import FEW, MAX_ELEMENTS
+from ..regions.arrays import MAX_ELEMENTS
+from ..regions.columns import FEW
 from ..regions.kinds import (
     Kind,
     Known,
     ListOf,
+    ListOrArrayOf,
     MaybeOf,
     MixedKind,
     OrNoneOf,
@@ -78,6 +80,9 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         return dict(zip(kind.keys, items, strict=True))
     if isinstance(kind, StoredOf) and kind.listed:
         return list_of(next(numbers))
+    if isinstance(kind, ListOrArrayOf):
+        is_list, array = next(numbers), held_of(kind.array, numbers)
+        return list_of(array) if is_list else array
     if isinstance(kind, TableOf):
         arrays = [next(numbers) for _ in types_of(kind.columns)]
         return List(_items(kind.columns, iter(arrays), next(numbers)))

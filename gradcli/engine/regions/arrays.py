@@ -7,7 +7,7 @@ NumPy's differ between processors.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import prod
 from typing import Any
 
@@ -17,26 +17,13 @@ from ...ops.op import Op
 from ..backends.backend import broadcast_shapes
 from ..ir.instructions import Value
 from ..ir.scalars import CHOICES
-from ..ir.types import F32, F64, I64, ArrayType, Scalar, is_float, widest
-from .kinds import Array, ArrayOf, Kind, Mixed, StoredOf
+from ..ir.types import F32, F64, I64, Scalar, is_float, widest
+from .kinds import Array, ListOrArray, Mixed, Stored
 from .names import NotCompiled
 from .scalars import Scalars
 
 BESIDE, SQUARE = OPS["beside"], OPS["square"]
-FEW = 16  # elements of an array that is scalars while a name holds it
 MAX_ELEMENTS = 64  # of an array that is scalars while an operation computes it
-
-
-def state_kind(shape: tuple[int, ...], kind: Scalar) -> Kind:
-    """The kind of the state of a variable that is an array."""
-    if is_many(shape):
-        return StoredOf(ArrayType(kind, shape), variable=True)
-    return ArrayOf(shape, kind, variable=True)
-
-
-def is_many(shape: tuple[int, ...]) -> bool:
-    """Whether an array that a name holds is stored as one value."""
-    return prod(shape) > FEW
 
 
 class Arrays(Scalars):
@@ -44,8 +31,35 @@ class Arrays(Scalars):
 
     def as_array(self, held: Any, span: Span) -> Any:
         """A list of numbers as an array; an array or a number as it is."""
+        if isinstance(held, ListOrArray):
+            return self.tied(held.array) if isinstance(held.array, Array) else held.array
         found = self.stacked(held, span)
         return self.tied(found) if type(held) is tuple else found
+
+    def in_forms(self, held: Any, of: Callable[[Any], Any], span: Span) -> Any:
+        """What something is made to, if that depends on whether it is a list or an array."""
+        if not isinstance(held, ListOrArray):
+            return of(held)
+        return self.either(
+            held.is_list, lambda: of(self.as_items(held.array)), lambda: of(held.array), span
+        )
+
+    def items_of(self, held: Any, span: Span) -> Any:
+        """What has the items of a list of numbers, which may be an array."""
+        if not isinstance(held, ListOrArray):
+            return held
+        if len(held.array.shape) > 1:
+            raise NotCompiled("rows of a list that may be an array are not compiled", span)
+        return held.array
+
+    def as_items(self, array: Array | Stored) -> Any:
+        """The numbers of an array in lists."""
+        if isinstance(array, Stored):
+            return Stored(array.value, listed=True)
+        rows, n = array.shape[1:], array.shape[0]
+        size = prod(rows)
+        parts = [array.items[k * size : (k + 1) * size] for k in range(n)]
+        return tuple([self.as_items(Array(rows, p, array.type)) if rows else p[0] for p in parts])
 
     def tied(self, array: Array) -> Array:
         """An array with each element connected with all that any of the elements depends on, as in
@@ -68,6 +82,8 @@ class Arrays(Scalars):
         return self.builder.operation(BESIDE, [item, other])
 
     def stacked(self, held: Any, span: Span) -> Any:
+        if isinstance(held, ListOrArray):
+            held = held.array
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
                 raise NotCompiled("only a list of numbers is an array", span)

@@ -28,7 +28,7 @@ from ..ir.types import (
 )
 from .arrays import MAX_ELEMENTS
 from .creation import Creation
-from .kinds import Array, Mixed, OrNone, Stored, Table, Word
+from .kinds import Array, ListOrArray, Mixed, OrNone, Stored, Table, Word
 from .moving import MOVES
 from .names import NotCompiled, UnknownInt
 from .ranges import Ints, Range, Zipped
@@ -47,7 +47,7 @@ class Builtins(Creation):
             return self.same_none(op, operands[0] if operands[1] is None else operands[1])
         read = self.value if op.name in _OF_LISTS else self.values
         operands = [
-            held if op.name == "append" and k else self.present(read(held))
+            held if op.name == "append" and k else self.in_one_form(op, read(held), span)
             for k, held in enumerate(operands)
         ]
         if op.name not in _LAZY and not on_scalars(op):
@@ -70,6 +70,17 @@ class Builtins(Creation):
             with suppress(NotCompiled), self.builder.undoing(NotCompiled):
                 return self.by_interpreter(op, operands, chosen, span)
             raise
+
+    def in_one_form(self, op: Op, held: Any, span: Span) -> Any:
+        """An operand that isn't none, as a list or as an array where it may be either."""
+        held = self.present(held)
+        if not isinstance(held, ListOrArray):
+            return held
+        if op.name in ("append", "eq", "ne"):
+            reason = f"`{op.infix or op.name}` of a list that may be an array is not compiled"
+            raise NotCompiled(reason, span)
+        of_items = op.name in _OF_LISTS or op.name == "len"
+        return self.items_of(held, span) if of_items else self.as_array(held, span)
 
     def in_own_way(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """A builtin as instructions of its own."""

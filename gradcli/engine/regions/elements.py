@@ -13,7 +13,7 @@ from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, is_float
 from .arrays import MAX_ELEMENTS
 from .dicts import Key
-from .kinds import Array, Mixed, Record, Stored, Table
+from .kinds import Array, ListOrArray, Mixed, Record, Stored, Table
 from .long_lists import Path
 from .names import NotCompiled, Picks
 from .parts import Step, has_arrays
@@ -77,9 +77,8 @@ class Elements(Tables):
 
     def entry(self, held: Any, step: Path, span: Span) -> Any:
         """The item to which one step of a path leads."""
-        held = self.present(held)
         if isinstance(step, Key):
-            return self.item(held, step, span)
+            return self.item(self.present(held), step, span)
         return self.part(held, step, span)
 
     def path_step(self, items: Sequence[Any], span: Span) -> Path:
@@ -130,6 +129,7 @@ class Elements(Tables):
 
     def rows(self, held: Any, span: Span) -> list[Any]:
         """The items of a list, the rows of an array, or the elements of one of one axis."""
+        held = self.items_of(held, span)
         if type(held) is tuple:
             return list(held)
         if isinstance(held, Ints):
@@ -188,6 +188,10 @@ class Elements(Tables):
         if not steps:
             return held
         held = self.present(held)
+        if isinstance(held, ListOrArray):
+            return self.in_forms(
+                held, lambda form: self.whole(self.part(form, steps, span), span), span
+            )
         if isinstance(held, Table):
             return self.part_of_table(held, steps, span)
         if isinstance(held, Array) and has_arrays(steps):
@@ -274,7 +278,10 @@ class Elements(Tables):
 
     def replaced(self, held: Any, path: Sequence[Path], value: Any, span: Span) -> Any:
         """A list, a dict or an array with another value at the end of a path."""
-        held = self.changed_in_memory(self.present(held), path, value)
+        held = self.present(held)
+        if isinstance(held, ListOrArray):
+            return self.in_forms(held, lambda form: self.replaced(form, path, value, span), span)
+        held = self.changed_in_memory(held, path, value)
         step, *rest = self.together(held, path)
         if rest:
             value = self.replaced(self.entry(held, step, span), rest, value, span)

@@ -16,7 +16,7 @@ from ..ir.types import F64, I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .flow import assigned, breaks, returns, stops
-from .kinds import Kind, MaybeOf, OrNoneOf, TableOf, WordOf, flat, kind_of, plain
+from .kinds import Kind, ListOrArrayOf, MaybeOf, OrNoneOf, TableOf, WordOf, flat, kind_of, plain
 from .loops import Iteration, Loop
 from .lowering import Lowering
 from .meeting import joined
@@ -137,7 +137,7 @@ def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Spa
     return index if over == COUNTED else lowering.item_at(held, index, span)
 
 
-_WIDER = WordOf | TableOf | OrNoneOf  # kinds that a name may get in a loop
+_WIDER = WordOf | TableOf | OrNoneOf | ListOrArrayOf  # kinds that a name may get in a loop
 
 
 def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration, room: int) -> list[Kind]:

@@ -68,7 +68,8 @@ class Iterating(Loops):
 
     def any_for(self, node: program.For) -> None:
         iterable = node.iterable
-        held = self.as_table(self.sequence(self.value(self.expression(iterable))))
+        held = self.items_of(self.value(self.expression(iterable)), iterable.span)
+        held = self.as_table(self.sequence(held))
         if isinstance(held, Stored):
             self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
         elif isinstance(held, Ints):

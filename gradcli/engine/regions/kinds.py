@@ -70,6 +70,13 @@ class Stored(Entity):
         return self.type.shape
 
 
+class ListOrArray(Entity):
+    """Numbers that are a list where `is_list` holds, and the `array` elsewhere."""
+
+    is_list: Value
+    array: Array | Stored
+
+
 class Table(Entity):
     """A list of items of one form, in memory. `columns` has that form; in place of a number, an
     array, or a list of numbers, it has those of all items. There may be room for more items: only
@@ -135,6 +142,12 @@ class StoredOf(Struct):
     listed: bool = False
 
 
+class ListOrArrayOf(Struct):
+    """The kind of a `ListOrArray`, by that of the array."""
+
+    array: ArrayOf | StoredOf
+
+
 class TableOf(Struct):
     """The kind of a `Table`, by that of its columns."""
 
@@ -171,6 +184,7 @@ Kind: TypeAlias = (
     | RecordOf
     | ArrayOf
     | StoredOf
+    | ListOrArrayOf
     | TableOf
     | WordOf
     | Known
@@ -191,6 +205,8 @@ def kind_of(held: Any) -> Kind:
         return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Stored):
         return StoredOf(held.type, held.variable, held.listed)
+    if isinstance(held, ListOrArray):
+        return ListOrArrayOf(kind_of(held.array))  # type: ignore[arg-type]
     if isinstance(held, Table):
         return TableOf(kind_of(held.columns))
     if isinstance(held, Mixed):
@@ -219,6 +235,9 @@ def flat(*held: Any) -> Iterator[Value]:
             yield from each.items
         elif isinstance(each, Stored):
             yield each.value
+        elif isinstance(each, ListOrArray):
+            yield each.is_list
+            yield from flat(each.array)
         elif isinstance(each, Table):
             yield from flat(each.columns, each.count)
         elif isinstance(each, Mixed):
@@ -259,6 +278,9 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield from [kind.type] * prod(kind.shape)
     elif isinstance(kind, StoredOf):
         yield kind.type
+    elif isinstance(kind, ListOrArrayOf):
+        yield BOOL
+        yield from types_of(kind.array)
     elif isinstance(kind, TableOf):
         yield from types_of(kind.columns)
         yield I64
@@ -283,6 +305,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, StoredOf):
         return Stored(next(values), kind.variable, kind.listed)
+    if isinstance(kind, ListOrArrayOf):
+        return ListOrArray(next(values), rebuilt(kind.array, values))
     if isinstance(kind, TableOf):
         return Table(rebuilt(kind.columns, values), next(values))
     if isinstance(kind, MixedKind):

@@ -19,8 +19,8 @@ from ..ir.types import BOOL, I64, Scalar, is_float
 from .counting import Counting
 from .flow import appends, breaks, returns
 from .growing import Grown
-from .kinds import Kind, ListOf, MixedKind, OrNoneOf, RecordOf, flat, fresh, kind_of
-from .meeting import as_kind, is_none, joined
+from .kinds import Kind, ListOf, ListOrArrayOf, MixedKind, OrNoneOf, RecordOf, flat, fresh, kind_of
+from .meeting import as_kind, joined
 from .names import (
     RETURNED,
     STOPPED,
@@ -360,9 +360,9 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
     if before == after or isinstance(before, Absent | Unknown) or isinstance(after, Unknown):
         return ""
     differ = Unknown("", None)
-    if joined(before, after, differ) is differ or (
-        is_none(before) and not isinstance(after, OrNoneOf)
-    ):
+    both = joined(before, after, differ)
+    is_new = isinstance(both, OrNoneOf | ListOrArrayOf) and both not in (before, after)
+    if both is differ or is_new:
         return "kind"
     if isinstance(before, ListOf | RecordOf) and isinstance(after, ListOf | RecordOf):
         changes = set(map(_change, before.items, after.items))

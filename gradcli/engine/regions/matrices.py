@@ -20,6 +20,7 @@ from .kinds import (
     ArrayOf,
     Kind,
     ListOf,
+    ListOrArray,
     Mixed,
     Record,
     RecordOf,
@@ -55,7 +56,7 @@ class Matrices(Transforms):
             raise NotCompiled(f"this call of `{kind}` is not compiled", span)
         along = Transform("jvp", function, wrt, listed)
         given = [
-            self.with_arrays(self.values(held), span) if k in wrt else held
+            self.with_arrays(self.values(self.present(held)), span) if k in wrt else held
             for k, held in enumerate(given)
         ]
         return self.jacobian_of(along, given, named, span)
@@ -66,9 +67,9 @@ class Matrices(Transforms):
             return Record(held.keys, tuple([self.with_arrays(item, span) for item in held.items]))
         if isinstance(held, Stored):
             return Stored(held.value, held.variable)
-        if type(held) is not tuple:
+        if type(held) is not tuple and not isinstance(held, ListOrArray):
             return held
-        if _list_shape(held) is not None:
+        if isinstance(held, ListOrArray) or _list_shape(held) is not None:
             return self.whole(self.as_array(held, span), span)
         return tuple([self.with_arrays(item, span) for item in held])
 

@@ -2,8 +2,9 @@
 
 An int and a float become a `Mixed`, because an int is printed and divided in its own way, and may
 outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`, and one that is none on one
-of them an `OrNone`. A list of numbers that one
-path has put in memory is in memory on both. Lists of different lengths may become a table.
+of them an `OrNone`. A list of numbers and an array of as many become a `ListOrArray`. A list of
+numbers that one path has put in memory is in memory on both. Lists of different lengths may become
+a table.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.types import I64, Scalar, is_float
-from .columns import array_type, in_memory, table, table_of
+from .columns import array_kind, array_type, in_memory, table, table_of
 from .kinds import (
     Array,
     ArrayOf,
     Kind,
     Known,
     ListOf,
+    ListOrArray,
+    ListOrArrayOf,
     Maybe,
     MaybeOf,
     Mixed,
@@ -32,6 +35,7 @@ from .kinds import (
     TableOf,
     Word,
     WordOf,
+    flat,
     kind_of,
     rebuilt,
     types_of,
@@ -51,10 +55,9 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
         there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
         return _maybe(joined(there[0], there[-1], differ, room))
-    if any(isinstance(k, OrNoneOf) or is_none(k) for k in (a, b)):
-        held = [k.kind if isinstance(k, OrNoneOf) else k for k in (a, b) if not is_none(k)]
-        kind = joined(held[0], held[-1], differ, room)
-        return kind if isinstance(kind, Unknown) else OrNoneOf(kind)
+    if any(isinstance(k, OrNoneOf) or _is_none(k) for k in (a, b)):
+        held = [k.kind if isinstance(k, OrNoneOf) else k for k in (a, b) if not _is_none(k)]
+        return _or_none(joined(held[0], held[-1], differ, room))
     if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
         return ListOf(tuple([joined(x, y, differ, room) for x, y in pairs]))
@@ -72,6 +75,9 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
         same = (a.type, a.listed) == (b.type, b.listed)
         return StoredOf(a.type, True, a.listed) if same else differ
+    if (first := _array_of(a)) is not None and (second := _array_of(b)) is not None:
+        both = joined(first, second, differ)
+        return ListOrArrayOf(both) if isinstance(both, ArrayOf | StoredOf) else differ
     if _words(a) and _words(b):
         return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
     reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
@@ -80,7 +86,17 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
 
 
-def is_none(kind: Kind) -> bool:
+def _array_of(kind: Kind) -> ArrayOf | StoredOf | None:
+    """The kind of an array, or that of a list of numbers as an array; None for anything else."""
+    if isinstance(kind, ListOrArrayOf):
+        return kind.array
+    if isinstance(kind, ArrayOf) or (isinstance(kind, StoredOf) and not kind.listed):
+        return kind
+    found = kind.type if isinstance(kind, StoredOf) else array_type(kind)
+    return None if found is None else array_kind(found)
+
+
+def _is_none(kind: Kind) -> bool:
     return isinstance(kind, Known) and kind.thing is None
 
 
@@ -93,6 +109,10 @@ def _words(kind: Kind) -> tuple[str, ...]:
 
 def _maybe(kind: Kind) -> Kind:
     return kind if isinstance(kind, Unknown) else MaybeOf(kind)
+
+
+def _or_none(kind: Kind) -> Kind:
+    return kind if isinstance(kind, Unknown) else OrNoneOf(kind)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
@@ -118,6 +138,11 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, ListOf):
         items = zip(held, kind.items, strict=True)
         return tuple([as_kind(builder, item, each) for item, each in items])
+    if isinstance(kind, ListOrArrayOf):
+        if isinstance(held, ListOrArray):
+            return ListOrArray(held.is_list, as_kind(builder, held.array, kind.array))
+        is_list = type(held) is tuple or (isinstance(held, Stored) and held.listed)
+        return ListOrArray(builder.constant(is_list), _as_array(builder, held, kind.array))
     if isinstance(kind, ArrayOf):
         return Array(held.shape, held.items, held.type, kind.variable)
     if isinstance(kind, StoredOf) and type(held) is tuple:
@@ -138,6 +163,18 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         assert isinstance(kind, MixedKind)
         return Mixed(constant(True), held, builder.zero(kind.type))
     return Mixed(constant(False), constant(0), held)
+
+
+def _as_array(builder: Builder, held: Any, kind: ArrayOf | StoredOf) -> Any:
+    """An array, or a list of numbers, as an array of a kind. Nothing connects the items of a list
+    with each other."""
+    if isinstance(held, Stored):
+        return Stored(held.value, kind.variable)
+    if isinstance(held, Array):
+        return as_kind(builder, held, kind)
+    if isinstance(kind, ArrayOf):
+        return Array(kind.shape, tuple(flat(held)), kind.type)
+    return Stored(in_memory(builder, held, kind.type).value)
 
 
 def _zero(builder: Builder, kind: Kind) -> Any:

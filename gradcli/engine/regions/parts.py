@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.types import I64, Scalar, is_float, strides
-from .arrays import FEW, is_many
+from .columns import FEW, is_many
 from .kinds import Array, Mixed, Stored
 from .names import NotCompiled
 from .stored import Indices, Pending, StoredArrays

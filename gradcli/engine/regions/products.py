@@ -12,7 +12,8 @@ from ...ops.einsum import Roles, einsum_terms, roles_of
 from ...ops.op import OpError
 from ..ir.instructions import LARGE_PRODUCT, Value
 from ..ir.types import BOOL, F32, I64, ArrayType, is_float, strides, widest
-from .arrays import MAX_ELEMENTS, is_many
+from .arrays import MAX_ELEMENTS
+from .columns import is_many
 from .kinds import Array, Stored
 from .names import NotCompiled
 from .reductions import Found, Group, Lines, Options, Reductions

@@ -13,11 +13,11 @@ from ..backends.backend import INT_MAX
 from ..ir.builder import Builder, TooLong
 from ..ir.instructions import Block, Instruction, Region, Value
 from ..ir.printer import text
-from ..ir.types import BOOL, F64, I64, OF_DTYPE, Scalar, has_floats
+from ..ir.types import BOOL, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
-from .arrays import state_kind
+from .columns import array_kind
 from .flow import assigned, is_draw
 from .kinds import Array, ArrayOf, Kind, Mixed, Stored, StoredOf, flat, fresh, kind_of, types_of
 from .lowering import Lowering
@@ -306,7 +306,7 @@ def declared_kind(
         return None
     if not all(type(size) is int and size > 0 for size in shape):
         return None
-    return state_kind(shape, kind) if shape else kind
+    return array_kind(ArrayType(kind, shape), variable=True) if shape else kind
 
 
 def _shape_given(value: Any) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from ..backends.backend import INT_MAX, INT_MIN
 from ..ir.instructions import Block, Call, Check, For, Value
 from ..ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, is_float, strides
 from ..passes.calls import Regions
-from .arrays import is_many
+from .columns import is_many
 from .elements import Elements
 from .kinds import Array, Stored, Table
 from .names import NotCompiled

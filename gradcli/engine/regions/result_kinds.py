@@ -8,6 +8,7 @@ from .kinds import (
     Kind,
     Known,
     ListOf,
+    ListOrArrayOf,
     MaybeOf,
     MixedKind,
     OrNoneOf,
@@ -22,7 +23,7 @@ def is_value(kind: Kind) -> bool:
     """Whether the program can get something of this kind as numbers, and lists of these."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_value, kind.items))
-    return isinstance(kind, Scalar | MixedKind | ArrayOf | StoredOf)
+    return isinstance(kind, Scalar | MixedKind | ArrayOf | StoredOf | ListOrArrayOf)
 
 
 def is_settled(kind: Kind) -> bool:
@@ -32,6 +33,8 @@ def is_settled(kind: Kind) -> bool:
         return all(map(is_settled, kind.items))
     if isinstance(kind, OrNoneOf):
         return is_settled(kind.kind)
+    if isinstance(kind, ListOrArrayOf):
+        return not kind.array.variable
     if isinstance(kind, ArrayOf | StoredOf):
         return not kind.variable
     if isinstance(kind, Known):
@@ -40,9 +43,10 @@ def is_settled(kind: Kind) -> bool:
 
 
 def has_long_lists(kind: Kind) -> bool:
-    """Whether something of this kind has a list of many numbers."""
+    """Whether something of this kind has a list of many numbers, or one that may be an array."""
     if isinstance(kind, ListOf | RecordOf):
         return any(map(has_long_lists, kind.items))
     if isinstance(kind, MaybeOf | OrNoneOf):
         return has_long_lists(kind.kind)
-    return isinstance(kind, TableOf) or (isinstance(kind, StoredOf) and kind.listed)
+    is_listed = isinstance(kind, StoredOf) and kind.listed
+    return is_listed or isinstance(kind, TableOf | ListOrArrayOf)

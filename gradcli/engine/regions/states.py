@@ -13,8 +13,8 @@ from ...diagnostics import Span
 from ...lang import program
 from ..ir.instructions import Value
 from ..ir.scalars import RESTATED
-from ..ir.types import BOOL, FLOATS, I64, Scalar, has_tangents
-from .arrays import state_kind
+from ..ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, has_tangents
+from .columns import array_kind
 from .kinds import Array, Stored, flat, kind_of, rebuilt, without_variable
 from .mapping import RowMaps
 from .names import NotCompiled, Variable
@@ -82,7 +82,7 @@ class States(RowMaps):
         value = self.whole(value, span)
         if not shape:
             return value
-        return rebuilt(state_kind(shape, kind), flat(value))
+        return rebuilt(array_kind(ArrayType(kind, shape), variable=True), flat(value))
 
 
 def shape_and_type(held: Any) -> tuple[tuple[int, ...], Scalar]:

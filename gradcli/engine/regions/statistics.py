@@ -12,7 +12,7 @@ from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, is_float
-from .arrays import is_many
+from .columns import is_many
 from .kinds import Stored
 from .names import NotCompiled
 from .products import Products

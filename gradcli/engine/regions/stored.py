@@ -16,8 +16,9 @@ from ...ops.op import Op
 from ..backends.backend import broadcast_shapes
 from ..ir.instructions import Block, Branch, Each, Value
 from ..ir.types import FLOATS, ArrayType, Scalar, strides
-from .arrays import MAX_ELEMENTS, Arrays, is_many
-from .kinds import Array, Maybe, Mixed, OrNone, Record, Stored, kind_of
+from .arrays import MAX_ELEMENTS, Arrays
+from .columns import is_many
+from .kinds import Array, ListOrArray, Maybe, Mixed, OrNone, Record, Stored, kind_of
 from .names import NotCompiled
 from .ranges import Ints
 
@@ -74,6 +75,8 @@ class StoredArrays(Arrays):
             return Record(held.keys, self.in_memory(held.items))
         if isinstance(held, Maybe | OrNone):
             return type(held)(held.there, self.in_memory(held.held))
+        if isinstance(held, ListOrArray):
+            return ListOrArray(held.is_list, self.in_memory(held.array))
         return held
 
     def packed(self, held: Array) -> Stored:

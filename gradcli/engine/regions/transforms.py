@@ -19,7 +19,19 @@ from ..passes.folding import fold
 from ..passes.jvp import jvp
 from ..passes.rules import NoRule
 from ..passes.vjp import vjp
-from .kinds import Array, Kind, Record, Stored, flat, fresh, kind_of, plain, rebuilt, types_of
+from .kinds import (
+    Array,
+    Kind,
+    ListOrArray,
+    Record,
+    Stored,
+    flat,
+    fresh,
+    kind_of,
+    plain,
+    rebuilt,
+    types_of,
+)
 from .names import Closure, NotCompiled, Rows, Transform
 from .own_rules import OwnRules
 from .reductions import Options
@@ -55,12 +67,21 @@ class Transforms(OwnRules):
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
         if not isinstance(callee, Transform):
             return super().called(callee, given, named, span)
+        for k in callee.wrt:
+            held = self.present(given[k]) if k < len(given) else None
+            if isinstance(held, ListOrArray):
+                others = [*given[:k], *given[k + 1 :]]
+
+                def of(form: Any, k: int = k, others: list[Any] = others) -> Any:
+                    return self.called(callee, [*others[:k], form, *others[k:]], named, span)
+
+                return self.in_forms(held, of, span)
         given, named = list(given), dict(named)
         vector = self.values(self.vector(callee, given, named, span))
         if not set(callee.wrt) <= set(range(len(given))) or len(set(callee.wrt)) < len(callee.wrt):
             raise NotCompiled("a derivative by missing arguments is not compiled", span)
         for k in callee.wrt:
-            given[k] = self.values(given[k])
+            given[k] = self.values(self.present(given[k]))
         block, kind = self.body(callee, given, named, span)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)
