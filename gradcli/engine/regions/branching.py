@@ -61,6 +61,7 @@ class Branching:
         self.given_variables: list[Variable] = []  # those that the region was entered with
         self.updated: set[Name] = set()  # their states that change
         self.copied: set[Name] = set()  # the states that `copy` has put in place of variables
+        self.given: set[Value] = set()  # the arguments of functions that are regions
         self.scopes = [Scope([builder.block], {}, ())]  # each inside the one before
 
     # ---- variables -------------------------------------------------------------------------------
@@ -155,6 +156,12 @@ class Branching:
         int known."""
         found = [self.counters.get(source, frozenset()) for source in self.builder.sources(value)]
         return frozenset().union(*found)
+
+    def can_be_known(self, value: Value) -> bool:
+        """Whether an int follows from what the region is given and what loops count, so that it
+        could be known."""
+        given = {*self.scopes[0].path[0].parameters, *self.given, *self.counters}
+        return self.builder.sources(value) <= given
 
     # ---- names -----------------------------------------------------------------------------------
 

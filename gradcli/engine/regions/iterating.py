@@ -57,9 +57,11 @@ class Iterating(Loops):
                     with self.attempt():
                         lower()
                     return
-                except (Picks, UnknownInt):
+                except Picks:
                     raise
-                except NotCompiled:
+                except NotCompiled as reason:
+                    if isinstance(reason, UnknownInt) and self.can_be_known(reason.value):
+                        raise
                     self.makes_tables.add(id(node))
             self.room = outer or (ROOM_ON_ROWS if self.for_rows else ROOM)
             lower()

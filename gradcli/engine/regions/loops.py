@@ -129,8 +129,10 @@ class Loops(Counting):
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
         """The lists that become longer in each iteration of a loop that can't be left; if the loop
-        is short, those of many floats."""
+        is short, those of many floats. Where nothing tells how long, they are tables instead."""
         if loop.leaves or not appends(loop.node):
+            return []
+        if self.room and turns not in self.builder.known and not self.can_be_known(turns):
             return []
         size, kinds = self.size, list(map(kind_of, self.names.of(loop.names)))
         given = _given(loop, self.iteration(loop, kinds))

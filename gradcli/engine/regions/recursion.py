@@ -291,6 +291,7 @@ class Recursion(Calls):
         try:
             with self.builder.inside(Block()) as block:
                 block.parameters = (self.level, *flat(*arguments, *outside.values()))
+                self.given.update(block.parameters)
                 with self.builder.inside(Block()) as body:
                     numbers = {k: self.builder.constant(n) for k, n in made.known.items()}
                     given = [numbers.get(k, each) for k, each in enumerate(arguments)]

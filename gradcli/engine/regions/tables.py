@@ -58,20 +58,47 @@ class Tables(LongLists):
     def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
         at, *rest = steps
         if isinstance(at, slice) and not rest:
-            return self.first_items(held, at, span)
+            return self.slice_of_table(held, at, span)
         return self.part(self.row(held.columns, self.place_in(held, at, span), span), rest, span)
 
-    def first_items(self, held: Table, at: slice, span: Span) -> Table:
-        """A slice of a table from its start, in the same memory."""
-        if at.start not in (None, 0) or at.step not in (None, 1):
-            raise NotCompiled("only the first items of this list are compiled as a slice", span)
-        if at.stop is None:
-            return held
-        apply, stop = self.builder.apply, self.builder.constant(at.stop)
-        if at.stop >= 0:
-            return Table(held.columns, apply("minimum", [stop, held.count], span))
-        rest = apply("add", [held.count, stop], span)
-        return Table(held.columns, apply("maximum", [rest, self.builder.constant(0)], span))
+    def slice_of_table(self, held: Table, at: slice, span: Span) -> Table:
+        """A slice of a table. From the start, it is in the same memory."""
+        if at.step not in (None, 1):
+            raise NotCompiled("a slice of this list with a step is not compiled", span)
+        apply = self.builder.apply
+        end = held.count if at.stop is None else self.bound_in(held.count, at.stop, span)
+        if at.start in (None, 0):
+            return Table(held.columns, end)
+        start = apply("minimum", [self.bound_in(held.count, at.start, span), end], span)
+        return Table(self.moved_up(held.columns, start), apply("sub", [end, start], span))
+
+    def bound_in(self, count: Value, bound: int, span: Span) -> Value:
+        """A known bound of a slice of so many items, as a place among them."""
+        apply, known = self.builder.apply, self.builder.constant(bound)
+        if bound >= 0:
+            return apply("minimum", [known, count], span)
+        return apply(
+            "maximum", [apply("add", [count, known], span), self.builder.constant(0)], span
+        )
+
+    def moved_up(self, columns: Any, start: Value) -> Any:
+        """The columns without the items before a place. Behind the items, there may be anything."""
+        if isinstance(columns, Record):
+            return Record(columns.keys, self.moved_up(columns.items, start))
+        if not isinstance(columns, Stored):
+            return tuple([self.moved_up(column, start) for column in columns])
+        builder, room = self.builder, columns.shape[0]
+        width = columns.type.size // room
+
+        def body(indices: Sequence[Value]) -> list[Value]:
+            item, k = indices
+            there = builder.apply("add", [item, start])
+            there = builder.apply("minimum", [there, builder.constant(room - 1)])
+            number = builder.element(columns.value, builder.place([there, k], [width, 1]))
+            return [number, builder.place(indices, [width, 1])]
+
+        ways = [("put", builder.room(columns.type))]
+        return Stored(builder.each((room, width), ways, body)[0], listed=columns.listed)
 
     def place_in(self, held: Table, at: Step, span: Span) -> Value:
         """The place of an index into a table."""
