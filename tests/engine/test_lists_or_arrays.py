@@ -54,6 +54,8 @@ REST = {
     "compared": "if x > 0.3 { q = array(q) }\noutput q == [x, 0.2]",
     "compared as a list": "if x > 0.5 { q = array(q) }\noutput q == [x, 0.2]",
     "other lengths": "if x > 0.3 { q = zeros(3) }\noutput q",
+    "many or few": "if x > 0.3 { q = [x * i for i in range(80)] }\nfor i in range(80) { q[i] = x }\noutput q",
+    "many or few, in an array": "if x > 0.3 { q = zeros(80) }\noutput q",
     "ints and floats": "q = [1, 2]\nif x > 0.3 { q = q * x }\noutput q",
     "an int in a list of floats": "if x > 0.5 { q = array(q) }\nq[0] = 3\noutput q[0] // 2, q",
     "an int in an array of floats": "if x > 0.3 { q = array(q) }\nq[0] = 3\noutput q[0] // 2, q",

@@ -75,7 +75,8 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
         same = (a.type, a.listed) == (b.type, b.listed)
         return StoredOf(a.type, True, a.listed) if same else differ
-    if (first := _array_of(a)) is not None and (second := _array_of(b)) is not None:
+    first, second = _array_of(a), _array_of(b)
+    if first is not None and second is not None and type(first) is type(second):
         both = joined(first, second, differ)
         return ListOrArrayOf(both) if isinstance(both, ArrayOf | StoredOf) else differ
     if _words(a) and _words(b):
