@@ -132,6 +132,7 @@ def _made(
         return None
     with ieee():  # sums of large numbers
         same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
+        same = same and all(each.passed for each in evaluation.expectations)
     return Ready(call, evaluation, missing) if same else None
 
 
@@ -156,6 +157,7 @@ def _evaluation(ready: Ready, numbers: list[Any]) -> Evaluation | None:
         _filled_rows(found.hessians, answered.hessians),
         summed=[*answered.summed],
         diagnostics=[*answered.diagnostics],
+        expectations=[*answered.expectations],  # where one fails, the kernel steps back
         notes=[*answered.notes],
         timings=[time.perf_counter() - started],
         mode=answered.mode,

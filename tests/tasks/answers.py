@@ -28,7 +28,8 @@ def said(evaluation: Evaluation) -> str:
     """All but the numbers of an answer."""
     told = [(d.code, d.message, d.span, d.help, d.reason) for d in evaluation.diagnostics]
     parts = (evaluation.summed, evaluation.notes, evaluation.mode, evaluation.printed)
-    return f"{told} {parts} {len(evaluation.timings)} {len(evaluation.expectations)}"
+    claims = [(e.line, e.passed, e.message) for e in evaluation.expectations]
+    return f"{told} {parts} {len(evaluation.timings)} {claims}"
 
 
 def answers(

@@ -67,6 +67,8 @@ TAKEN = {
     ],
     f"{HEAD}fn f(k, a) {{ if k > 5.0 {{ return a }}; return f(k*2.0, a*x) + f(k + 3.0, a) }}\ny*f(y + 1.1, x)":
     [{"x": 1.5, "y": 0.3}, {"x": -0.3, "y": 2}],
+    f"{HEAD}expect x > 1.0, \"too small\"\nexpect x*y ~= y*x within (rtol = 1e-12)\noutput x*y\nexpect [x, y]*2 ~= [x, y] + [x, y]":
+    [{"x": 1.5, "y": 0.3}, {"x": 2.5}],
     f"{HEAD}output digamma(x)*y, y*digamma(x + 2.0)": [{}, {"x": 0.5}],
 }  # fmt: skip
 
@@ -227,12 +229,20 @@ def test_the_interpreter_answers_all_other_requests(options: dict[str, Any]) -> 
     "source",
     [
         "var x\nprint(x)\ny = x*x",
-        "var x\nexpect x > 0.0\ny = x*x",
+        "var x\nfor k in range(2) { expect x > -9.0 }\ny = x*x",
+        "var x\nif x > 1.0 { expect x < 9.0 }\ny = x*x",
+        "var x\nexpect x > 9.0\ny = x*x",
         "var x\nx = x*2.0\ny = x*x",
     ],
 )
 def test_the_interpreter_runs_all_other_programs(source: str) -> None:
     assert not compare(source, [{"x": 0.5}, {"x": 1.5}, {"x": -2.5}])
+
+
+def test_an_expectation_may_fail_later() -> None:
+    source = 'var x\nexpect x > 1.0, "too small"\nexpect [x, x]*2 ~= [x, 1.5] + x\ny = x*x'
+    points = [{"x": 1.5}, {"x": 1.5}, {"x": 1.7}, {"x": 0.5}, {"x": np.nan}, {"x": 1.5}]
+    assert compare(source, points)
 
 
 @pytest.mark.parametrize("value", ["sum(normal(2))", "2*x", "x if x > 1.0 else 0.5"])

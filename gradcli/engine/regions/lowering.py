@@ -29,8 +29,8 @@ MAX_PATHS = 64  # through a function with `if`s that end paths
 class Lowering(Iterating):
     """The lowering of one region.
 
-    A region for rows steps back where an expectation fails, and prints nothing; other regions have
-    no such statements.
+    A region steps back where an expectation fails. One for rows has them anywhere, and prints
+    nothing; one for a program has them at the top level, where each is met once.
     """
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
@@ -165,9 +165,13 @@ class Lowering(Iterating):
         self.expression(node.value)
 
     def expect(self, node: program.Expect) -> None:
-        """An expectation that fails makes the region step back."""
+        """An expectation in a function, a branch or a loop."""
         if not self.for_rows:
             raise self.not_compiled(node)
+        self.claim(node)
+
+    def claim(self, node: program.Expect) -> None:
+        """An expectation that fails makes the region step back."""
         if node.close_to is None:
             self.builder.add(Check(self.condition(node.value)))
             return

@@ -153,6 +153,8 @@ class _Main:
                     self.declare(node)
                 elif isinstance(node, program.Import):
                     self.imported(node)
+                elif isinstance(node, program.Expect):
+                    self.lowering.claim(node)
                 elif isinstance(node, program.Output):
                     for name, expression in node.items:
                         self.output(name, expression)
