@@ -36,6 +36,10 @@ REST = {
     "arithmetic": "if x > 9 { b = x }\noutput b + x",
     "an index": "if x > 9 { b = [x] }\noutput b[0]",
     "a call": "if x > 9 { b = fn(t) = t * x }\noutput b(x)",
+    "a linked list": "for i in range(9) { b = {v: x * i, next: b} }\nwhile b != none { s += b.v; b = b.next }\noutput s",
+    "a tree": "fn put(t, v) { if t == none { return {v: v, l: none, r: none} }; if v < t.v { return {v: t.v, l: put(t.l, v), r: t.r} }\n"
+    "return {v: t.v, l: t.l, r: put(t.r, v)} }\nfn total(t, k) { if t == none { return 0.0 }; return k * t.v + total(t.l, k + 1) + total(t.r, k + 1) }\n"
+    "for i in range(9) { b = put(b, sin(x * i * i)) }\noutput total(b, 1)",
     "a list as an array": "if x > 9 { b = x }\noutput sum([b, x])",
 }
 

@@ -42,6 +42,8 @@ from .kinds import (
 )
 from .names import ABSENT, Absent, Unknown
 
+MAX_DEPTH = 2  # of an `OrNone` in others: that of a linked list would have no end
+
 
 def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     """The kind of what has kind `a` on one path and `b` on the other. `differ` if there is no such
@@ -57,7 +59,7 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
         return _maybe(joined(there[0], there[-1], differ, room))
     if any(isinstance(k, OrNoneOf) or _is_none(k) for k in (a, b)):
         held = [k.kind if isinstance(k, OrNoneOf) else k for k in (a, b) if not _is_none(k)]
-        return _or_none(joined(held[0], held[-1], differ, room))
+        return _or_none(joined(held[0], held[-1], differ, room), differ)
     if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
         pairs = zip(a.items, b.items, strict=True)
         return ListOf(tuple([joined(x, y, differ, room) for x, y in pairs]))
@@ -112,8 +114,18 @@ def _maybe(kind: Kind) -> Kind:
     return kind if isinstance(kind, Unknown) else MaybeOf(kind)
 
 
-def _or_none(kind: Kind) -> Kind:
-    return kind if isinstance(kind, Unknown) else OrNoneOf(kind)
+def _or_none(kind: Kind, differ: Unknown) -> Kind:
+    if isinstance(kind, Unknown):
+        return kind
+    return differ if _depth(kind) == MAX_DEPTH else OrNoneOf(kind)
+
+
+def _depth(kind: Kind) -> int:
+    """How deep an `OrNone` is inside others in something of a kind."""
+    if isinstance(kind, OrNoneOf):
+        return 1 + _depth(kind.kind)
+    items = kind.items if isinstance(kind, ListOf | RecordOf) else ()
+    return max(map(_depth, items), default=0)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
