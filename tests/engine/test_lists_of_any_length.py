@@ -68,6 +68,9 @@ OTHERS = {
     "the last rows": "u = array([x, 1.0])\nfor i in range(30) { u = u * 1.1; if i % 4 != 1 { l = append(l, {at: i, u: u, v: [x, x * i]}); if len(l) > 5 { l = l[1:] } } }\nfor e in l { s = s + e.at * e.u[0] + e.v[1] }\noutput s, l[0].u",
     "nothing left": "while len(l) < 9 { l = append(l, x + len(l)) }\nm = l[20:]\nn = l[5:2]\nfor v in m { s = s + v }\nfor v in n { s = s + v }\noutput s, len(m), len(n), x",
     "lists of another's length": "for i in range(30) { a = []; for v in l { a = append(a, v * 2.0) }; for v in a { s = s + v }; if i * x > 2.0 { l = append(l, x * i) } }\noutput s",
+    "too much code one by one": "w = ones([6, 4]) * 0.3\nh = zeros(4) + x\nfor t in range(40) { z = sigmoid(concatenate([h, [x, 1.0 * t]]) @ w)\n"
+    "r = tanh(concatenate([z * h, [1.0, x]]) @ w)\nu = sigmoid(concatenate([r, [x, x * t]]) @ w)\nh = u * h + (1 - u) * r\nl = append(l, h) }\n"
+    "for v in l { s = s + sum(v) }\noutput s, l[-1], len(l)",
     "an argument": "fn total(m, x) { r = 0.0; for v in m { r = r + v * x }; return r }\nwhile len(l) < 30 { l = append(l, x + len(l)) }\noutput total(l, x)",
     "with a derivative of its own": "fn f(p) { m = []; v = p; while v < 9.0 { v = v * 1.3 + p; m = append(m, v) }; r = 0.0; for e in m { r = r + sin(e) }; return r }\noutput f(x), grad(f)(x), grad(grad(f))(x)",
 }  # fmt: skip

@@ -53,6 +53,7 @@ class Iterating(Loops):
         outer, self.room = self.room, 0
         try:
             if id(node) not in self.makes_tables:
+                one_by_one, size = set(self.one_by_one), self.size
                 try:
                     with self.attempt():
                         lower()
@@ -63,6 +64,8 @@ class Iterating(Loops):
                     if isinstance(reason, UnknownInt) and self.can_be_known(reason.value):
                         raise
                     self.makes_tables.add(id(node))
+                    # With tables, it may be a loop after all.
+                    self.one_by_one, self.size = one_by_one, size
             self.room = outer or (ROOM_ON_ROWS if self.for_rows else ROOM)
             lower()
         finally:

@@ -148,11 +148,12 @@ class Loops(Counting):
     def repeat(self, loop: Loop, going: Value | None) -> None:
         """Adds a loop. `going`: whether the loop hasn't been left yet."""
         before = self.names.of(loop.names)
-        kinds = [kind_of(held) for held in before]
+        kinds, size = [kind_of(held) for held in before], self.size
         iteration = self.iteration(loop, kinds)
         settled = _given(loop, iteration)
         changes = set(map(_change, kinds, settled)) - {""}
         if changes and not loop.peeled and self.settles(loop, settled):
+            self.size = size
             self.peel(loop, going, surely="kind" in changes)
             return
         while (wider := self.widened(loop, kinds, iteration)) != kinds:
@@ -161,6 +162,7 @@ class Loops(Counting):
             if loop.names[-1].slot == RETURNED and wider[:-1] == kinds[:-1]:
                 iteration.carried[-1] = fresh(wider[-1])  # which no iteration reads
             else:
+                self.size = size  # what is lowered again counts once
                 iteration = self.iteration(loop, wider)
             kinds = wider
         self.add_loop(loop, kinds, iteration, going)
