@@ -71,7 +71,7 @@ class Emitter:
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
         machine = Machine(frame, Calls(frame, called, vectors))
-        self.builder, self.scalars = frame.builder, Scalars(machine)
+        self.builder, self.scalars = frame.builder, Scalars(machine, together=vectors is not None)
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
         self.given_places: dict[Value, Any] = {}  # the places of new arrays that have one already

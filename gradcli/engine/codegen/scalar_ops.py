@@ -20,6 +20,7 @@ EXACT = {
     "trunc": "trunc",
     "round": "rint",
     "copysign": "copysign",
+    "fma": "fma",  # not in the table
 }
 # The functions that `math` has from the C library. Where `math` raises, the library returns what
 # IEEE 754 demands. (`hypot`, `gamma` and `lgamma` are Python's own.)
@@ -75,6 +76,14 @@ def _sign(m: Any, x: Any) -> Any:
     return (x > 0) - (x < 0)
 
 
+def _bell(m: Any, x: Any, scale: Any) -> Any:
+    """exp(-scale * x²) from the rounded square and the rest that rounding took away, which a
+    product gives that is added without rounding. From 100 on there is no rest, as in the table."""
+    square = x * x
+    rest = m.where(square < 1e4, -scale * m.fma(x, x, -square), 0.0)
+    return m.exp(-scale * square) * (1.0 + rest)
+
+
 # Ops as formulas of others, on floats and on ints, in the language of the table's rules.
 ON_FLOATS: dict[str, Callable[..., Any]] = {
     "pos": _same,
@@ -96,6 +105,8 @@ ON_FLOATS: dict[str, Callable[..., Any]] = {
     "sinc": lambda m, x: m.where(x == 0, 1.0, m.sin(math.pi * x) / (math.pi * x)),
     "logaddexp": _logaddexp,
 }
+# The same where several numbers are computed at once, which needn't give the bits of one.
+ON_SEVERAL = {"bell": _bell}
 ON_INTS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("pos", "real", "floor", "ceil", "round", "trunc"), _same),
     "imag": lambda m, x: 0,

@@ -10,7 +10,7 @@ from ...ops import OPS
 from ...ops.rule_values import evaluate
 from ..ir.instructions import Operation
 from ..ir.types import Type, is_float
-from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, NotNative
+from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, ON_SEVERAL, NotNative
 
 _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # of ints
 
@@ -40,10 +40,11 @@ class Machine(Protocol):
 
 
 class Scalars:
-    """Emits operations on scalars."""
+    """Emits operations on scalars; for several rows or points at once if `together` holds."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, together: bool = False) -> None:
         self.machine = machine
+        self.on_doubles = ON_FLOATS | ON_SEVERAL if together else ON_FLOATS
 
     def operation(self, made: Operation, operands: Sequence[Any]) -> Any:
         """The result of an operation, in its type. Raises NotNative."""
@@ -83,7 +84,8 @@ class Scalars:
     def _on_floats(self, name: str, values: Sequence[Any], kind: Any) -> Any:
         if (found := self.machine.instruction(name, values, kind)) is not None:
             return found
-        rule = ON_FLOATS.get(name) or OPS[name].forward
+        rules = self.on_doubles if kind == self.machine.doubles else ON_FLOATS
+        rule = rules.get(name) or OPS[name].forward
         if rule is not None:
             return self._by_rule(rule, values, kind)
         # Of numbers in float32 it is computed in doubles, and rounded once.
