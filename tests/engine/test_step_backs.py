@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
-from gradcli.engine.codegen.kernel import Kernel
+from gradcli.engine.codegen.plain_first import PlainFirst
 from gradcli.engine.ir.instructions import Block, Check, Constant, Region, Value, blocks_of
 from gradcli.engine.ir.types import BOOL
 from gradcli.engine.lowering import region_calls
@@ -46,10 +46,10 @@ class Faults:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at, self.seen = -1, 0
 
-        def kernel(*regions: Region, **options: Any) -> Kernel:
-            return Kernel(*map(self.changed, regions), **options)
+        def kernel(*regions: Region, **options: Any) -> PlainFirst:
+            return PlainFirst(*map(self.changed, regions), **options)
 
-        monkeypatch.setattr(region_calls, "Kernel", kernel)
+        monkeypatch.setattr(region_calls, "PlainFirst", kernel)
 
     def changed(self, region: Region) -> Region:
         found = Region(region.name, copied(region.block, {}))

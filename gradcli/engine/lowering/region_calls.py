@@ -13,7 +13,8 @@ from typing import Any
 
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import NO_LIMIT, policy
-from ..codegen.kernel import Kernel, device_kernel, is_large
+from ..codegen.kernel import device_kernel, is_large
+from ..codegen.plain_first import PlainFirst
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
@@ -96,8 +97,8 @@ class RegionCall:
         return compiled_form(*self._simplified)
 
     @cached_property
-    def _kernel(self) -> Kernel:
-        return Kernel(*self.expanded, stack_bytes=self._stack_bytes)
+    def _kernel(self) -> PlainFirst:
+        return PlainFirst(*self.expanded, stack_bytes=self._stack_bytes)
 
     def apply(self, run: Run, site: Site, values: list[Any], calls: int = 1) -> list[Any]:
         """The results for these parameters. About as many `calls` like this one will be made, with
@@ -269,12 +270,17 @@ def simplified(region: Region) -> Region:
 
 def compiled_form(*regions: Region) -> list[Region]:
     """Regions, the first of which calls the others, in the form that is compiled."""
-    return owned(*map(_expanded, regions))
+    return owned(*map(_fused, map(without_rules, regions)))
 
 
-def _expanded(region: Region) -> Region:
-    folded = without_dead_code(fold(expand(region), last=True), last=True)
-    return without_dead_code(keep(fuse(record(folded))), last=True)
+def without_rules(region: Region) -> Region:
+    """A region that won't be differentiated, with the operations of derivative rules, and without
+    what is known."""
+    return without_dead_code(fold(expand(region), last=True), last=True)
+
+
+def _fused(region: Region) -> Region:
+    return without_dead_code(keep(fuse(record(region))), last=True)
 
 
 class LinearizedRegion(Linearized):

@@ -8,8 +8,10 @@ from typing import Any
 
 from ..backends.backend import CPU, Backend
 from ..codegen.kernel import OnRows, Refusal, refused_on_rows, rows_kernel
+from ..codegen.plain_first import RowsPlainFirst
+from ..ir.instructions import Region
 from ..passes.shared_values import apart
-from .region_calls import RegionCall, compiled_form
+from .region_calls import RegionCall, compiled_form, without_rules
 
 _NUMBERS = (bool, int, float)
 
@@ -30,7 +32,7 @@ class RegionRows:
         others."""
         self._by_row, self._backend = list(by_row), backend
         self._rows_first, self._summed = rows_first, summed
-        before, self._takes, of_row = apart(call.region, by_row)
+        before, self._takes, of_row = apart(without_rules(call.region), by_row)
         self._gives = len(before.block.results)
         self._before = RegionCall(before, call.regions) if before.block.instructions else None
         self._regions = compiled_form(of_row, *call.called)
@@ -43,15 +45,18 @@ class RegionRows:
         return refused_on_rows(*self._regions)
 
     @cached_property
-    def _kernel(self) -> OnRows | None:
+    def _kernel(self) -> RowsPlainFirst:
+        return RowsPlainFirst(self._made, *self._regions)
+
+    def _made(self, regions: Sequence[Region]) -> OnRows | None:
+        region, *others = regions
         varies = [*self._by_row, *[False] * self._gives]
-        region, *others = self._regions
         return rows_kernel(region, others, varies, self._rows_first, self._summed, self._backend)
 
     @property
     def is_there(self) -> bool:
         """Whether there is a kernel."""
-        return self._kernel is not None
+        return self._kernel.is_there
 
     def run(
         self,
@@ -62,7 +67,6 @@ class RegionRows:
     ) -> tuple[list[Any], Any]:
         """The results for `n` rows, and for each row whether the region steps back; see `OnRows`.
         Raises StepBack where it does so for what all rows share."""
-        assert self._kernel is not None
         shared = self._computed([values[k] for k in self._takes])
         return self._kernel.run(n, [*values, *shared], memory, into)
 
