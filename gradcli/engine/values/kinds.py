@@ -327,8 +327,9 @@ def describe(value: Any) -> str:
     shape = shape_of(value)
     if shape:
         return f"{dtype_name(value)} of shape {show_shape(shape)}"
-    if type(value) is Lanes:
+    if type(value) is Lanes and value.group.size > 1:
         return f"{dtype_name(value)} in each of {value.group.size} rows"
+    value = value.array[0] if type(value) is Lanes else value
     return f"{dtype_name(value)} {show(value)}" if is_number(value) else type(value).__name__
 
 
