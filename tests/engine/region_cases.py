@@ -21,6 +21,7 @@ from gradcli.engine.regions.kinds import (
     ArrayOf,
     Kind,
     ListOf,
+    ListOrArrayOf,
     MixedKind,
     RecordOf,
     StoredOf,
@@ -167,6 +168,9 @@ def _in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
         return whole if is_int else real
     if isinstance(kind, StoredOf):
         return next(numbers).tolist()
+    if isinstance(kind, ListOrArrayOf):
+        next(numbers)
+        return _in_python(kind.array, numbers)
     return next(numbers)
 
 

@@ -38,7 +38,7 @@ def compared(source: str) -> list[str]:
     names = [name for name in gradcli.load(source=source)._resolved.names if name.isidentifier()]
     found = lowered(asking(source, names))
     known = [name for name in names if f"held_{name}" in found.results]
-    if not found.parameters.keys() <= set(known):
+    if not found.parameters.keys() <= set(known) or re.search(r":[-+*/]?=", source):
         return []  # variables that are updated
     program = asking(source, known)
     found, outputs = lowered(program), program.run().outputs
