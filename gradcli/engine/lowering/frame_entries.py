@@ -12,7 +12,6 @@ from ...ops.op import Op
 from ..backends.backend import CPU
 from ..ir.types import I64, OF_DTYPE, ArrayType, Scalar, has_floats
 from ..regions.arrays import MAX_ELEMENTS
-from ..regions.columns import FEW
 from ..regions.entries import (
     UNASSIGNED,
     ArrayEntry,
@@ -29,6 +28,7 @@ from ..regions.entries import (
     VariableEntry,
 )
 from ..regions.flow import assigned
+from ..regions.kinds import FEW
 from ..regions.names import DRAWS, SEED, SEQUENCE
 from ..regions.transforms import FORWARD, REVERSE, SECOND
 from ..trace.run import Run

@@ -9,8 +9,8 @@ from typing import Any
 from ..backends.backend import CPU, shape_of
 from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar
 from ..regions.arrays import MAX_ELEMENTS
-from ..regions.columns import FEW
 from ..regions.kinds import (
+    FEW,
     Kind,
     Known,
     ListOf,
@@ -86,12 +86,10 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, TableOf):
         arrays = [next(numbers) for _ in types_of(kind.columns)]
         return List(_items(kind.columns, iter(arrays), next(numbers)))
-    if isinstance(kind, MaybeOf):
+    if isinstance(kind, MaybeOf | OrNoneOf):
         is_there, held = next(numbers), held_of(kind.kind, numbers)
-        return held if is_there else MISSING
-    if isinstance(kind, OrNoneOf):
-        is_there, held = next(numbers), held_of(kind.kind, numbers)
-        return held if is_there else None
+        missing = MISSING if isinstance(kind, MaybeOf) else None
+        return held if is_there else missing
     if isinstance(kind, Known):
         return kind.thing
     if isinstance(kind, WordOf):

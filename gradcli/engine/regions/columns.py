@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from ..ir.builder import Builder
@@ -26,7 +25,6 @@ from .kinds import (
 
 # Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
 ROOM, ROOM_ON_ROWS = 2**14, 2**10
-FEW = 16  # elements of an array that is scalars while a name holds it
 LARGEST = 2**22  # elements of a column
 
 
@@ -42,19 +40,6 @@ def array_type(kind: Kind) -> ArrayType | None:
         return ArrayType(first, (n,))
     row = array_type(first)
     return None if row is None else ArrayType(row.element, (n, *row.shape))
-
-
-def is_many(shape: tuple[int, ...]) -> bool:
-    """Whether an array that a name holds is stored as one value."""
-    return prod(shape) > FEW
-
-
-def array_kind(kind: ArrayType, variable: bool = False) -> ArrayOf | StoredOf:
-    """The kind of an array of a type, which may be the state of a variable."""
-    if is_many(kind.shape):
-        return StoredOf(kind, variable)
-    assert isinstance(kind.element, Scalar)
-    return ArrayOf(kind.shape, kind.element, variable)
 
 
 def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Stored:

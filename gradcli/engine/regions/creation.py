@@ -9,8 +9,7 @@ from ...diagnostics import Span
 from ..ir.instructions import Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, I64, ArrayType, Scalar
-from .columns import is_many
-from .kinds import Array, Stored
+from .kinds import Array, Stored, is_many
 from .moving import Moving
 from .names import NotCompiled
 from .reductions import Options

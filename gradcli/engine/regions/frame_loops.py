@@ -142,7 +142,7 @@ _WIDER = WordOf | TableOf | OrNoneOf | ListOrArrayOf  # kinds that a name may ge
 
 def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration, room: int) -> list[Kind]:
     """The kinds of what names hold before or after an iteration. A name without a value may get
-    one, and one that holds a string another one; lists that become longer have `room`."""
+    one, or one of `_WIDER` kinds; lists that become longer have `room`."""
     given = [kind_of(held) for held in iteration.given[loop.leaves :]]
     return [_settled(a, b, room) for a, b in zip(kinds, given, strict=True)]
 
@@ -155,8 +155,8 @@ def _settled(before: Kind, after: Kind, room: int = 0) -> Kind:
 
 
 def _fits(kind: Kind, given: Kind) -> bool:
-    """Whether a loop can carry on what is `given`, of a kind: it is of the same kind, or some of
-    its words, or a list for its table."""
+    """Whether a loop can carry on what is `given`, of a kind: it is of the same kind, or of one
+    that is joined to that: some of its words, a list for its table, a value or none."""
     return given == kind or (isinstance(kind, _WIDER) and _settled(kind, given) == kind)
 
 

@@ -13,6 +13,8 @@ from ..ir.instructions import Value
 from ..ir.types import BOOL, I64, ArrayType, Scalar
 from .names import Absent, Closure, Members, Rows, Transform, Unknown, Variable
 
+FEW = 16  # elements of an array that is scalars while a name holds it
+
 
 class Mixed(Entity):
     """A number that is the int `whole` where `is_int` holds, and the float `real` elsewhere."""
@@ -191,6 +193,19 @@ Kind: TypeAlias = (
     | Absent
     | Unknown
 )
+
+
+def is_many(shape: tuple[int, ...]) -> bool:
+    """Whether an array that a name holds is stored as one value."""
+    return prod(shape) > FEW
+
+
+def array_kind(kind: ArrayType, variable: bool = False) -> ArrayOf | StoredOf:
+    """The kind of an array of a type, which may be the state of a variable."""
+    if is_many(kind.shape):
+        return StoredOf(kind, variable)
+    assert isinstance(kind.element, Scalar)
+    return ArrayOf(kind.shape, kind.element, variable)
 
 
 def kind_of(held: Any) -> Kind:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.types import I64, Scalar, is_float
-from .columns import array_kind, array_type, in_memory, table, table_of
+from .columns import array_type, in_memory, table, table_of
 from .kinds import (
     Array,
     ArrayOf,
@@ -35,6 +35,7 @@ from .kinds import (
     TableOf,
     Word,
     WordOf,
+    array_kind,
     flat,
     kind_of,
     rebuilt,
@@ -134,18 +135,13 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         return kind if isinstance(kind, Unknown) else held
     if isinstance(kind, TableOf):
         return table(builder, held, kind)
-    if isinstance(kind, MaybeOf):
-        if held is ABSENT:
-            return Maybe(builder.constant(False), _zero(builder, kind.kind))
-        if isinstance(held, Maybe):
-            return Maybe(held.there, as_kind(builder, held.held, kind.kind))
-        return Maybe(builder.constant(True), as_kind(builder, held, kind.kind))
-    if isinstance(kind, OrNoneOf):
-        if held is None:
-            return OrNone(builder.constant(False), _zero(builder, kind.kind))
-        if isinstance(held, OrNone):
-            return OrNone(held.there, as_kind(builder, held.held, kind.kind))
-        return OrNone(builder.constant(True), as_kind(builder, held, kind.kind))
+    if isinstance(kind, MaybeOf | OrNoneOf):
+        partly, missing = (Maybe, ABSENT) if isinstance(kind, MaybeOf) else (OrNone, None)
+        if held is missing:
+            return partly(builder.constant(False), _zero(builder, kind.kind))
+        if isinstance(held, partly):
+            return partly(held.there, as_kind(builder, held.held, kind.kind))
+        return partly(builder.constant(True), as_kind(builder, held, kind.kind))
     if isinstance(kind, RecordOf):
         return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
     if isinstance(kind, ListOf):

@@ -16,8 +16,7 @@ from ..backends.backend import CPU
 from ..ir.instructions import Value
 from ..ir.places import Part, Scattered, parts_of
 from ..ir.types import ArrayType, strides
-from .columns import is_many
-from .kinds import Array, Stored
+from .kinds import Array, Stored, is_many
 from .names import NotCompiled
 from .reductions import Options
 from .statistics import Statistics

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.types import I64, Scalar, is_float, strides
-from .columns import FEW, is_many
-from .kinds import Array, Mixed, Stored
+from .kinds import FEW, Array, Mixed, Stored, is_many
 from .names import NotCompiled
 from .stored import Indices, Pending, StoredArrays
 

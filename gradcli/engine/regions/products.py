@@ -13,8 +13,7 @@ from ...ops.op import OpError
 from ..ir.instructions import LARGE_PRODUCT, Value
 from ..ir.types import BOOL, F32, I64, ArrayType, is_float, strides, widest
 from .arrays import MAX_ELEMENTS
-from .columns import is_many
-from .kinds import Array, Stored
+from .kinds import Array, Stored, is_many
 from .names import NotCompiled
 from .reductions import Found, Group, Lines, Options, Reductions
 from .stored import Indices, Pending

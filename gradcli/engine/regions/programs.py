@@ -17,9 +17,20 @@ from ..ir.types import BOOL, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import used
 from ..passes.expansion import expand
-from .columns import array_kind
 from .flow import assigned, is_draw
-from .kinds import Array, ArrayOf, Kind, Mixed, Stored, StoredOf, flat, fresh, kind_of, types_of
+from .kinds import (
+    Array,
+    ArrayOf,
+    Kind,
+    Mixed,
+    Stored,
+    StoredOf,
+    array_kind,
+    flat,
+    fresh,
+    kind_of,
+    types_of,
+)
 from .lowering import Lowering
 from .names import Members, Name, NotCompiled, Unknown
 from .result_kinds import is_value

@@ -12,9 +12,8 @@ from ..backends.backend import INT_MAX, INT_MIN
 from ..ir.instructions import Block, Call, Check, For, Value
 from ..ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, is_float, strides
 from ..passes.calls import Regions
-from .columns import is_many
 from .elements import Elements
-from .kinds import Array, Stored, Table
+from .kinds import Array, Stored, Table, is_many
 from .names import NotCompiled
 from .stored import Indices, Pending
 from .sums import summing

@@ -14,8 +14,7 @@ from ...lang import program
 from ..ir.instructions import Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, has_tangents
-from .columns import array_kind
-from .kinds import Array, Stored, flat, kind_of, rebuilt, without_variable
+from .kinds import Array, Stored, array_kind, flat, kind_of, rebuilt, without_variable
 from .mapping import RowMaps
 from .names import NotCompiled, Variable
 from .stored import Pending

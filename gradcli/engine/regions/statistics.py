@@ -12,8 +12,7 @@ from ...diagnostics import Span
 from ..ir.instructions import Check, Value
 from ..ir.scalars import RESTATED
 from ..ir.types import BOOL, is_float
-from .columns import is_many
-from .kinds import Stored
+from .kinds import Stored, is_many
 from .names import NotCompiled
 from .products import Products
 from .reductions import Found, Group, Lines, Options, number_of

@@ -17,8 +17,7 @@ from ..backends.backend import broadcast_shapes
 from ..ir.instructions import Block, Branch, Each, Value
 from ..ir.types import FLOATS, ArrayType, Scalar, strides
 from .arrays import MAX_ELEMENTS, Arrays
-from .columns import is_many
-from .kinds import Array, ListOrArray, Maybe, Mixed, OrNone, Record, Stored, kind_of
+from .kinds import Array, ListOrArray, Maybe, Mixed, OrNone, Record, Stored, is_many, kind_of
 from .names import NotCompiled
 from .ranges import Ints
 

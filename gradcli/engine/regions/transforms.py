@@ -70,10 +70,9 @@ class Transforms(OwnRules):
         for k in callee.wrt:
             held = self.present(given[k]) if k < len(given) else None
             if isinstance(held, ListOrArray):
-                others = [*given[:k], *given[k + 1 :]]
 
-                def of(form: Any, k: int = k, others: list[Any] = others) -> Any:
-                    return self.called(callee, [*others[:k], form, *others[k:]], named, span)
+                def of(form: Any, k: int = k) -> Any:
+                    return self.called(callee, [*given[:k], form, *given[k + 1 :]], named, span)
 
                 return self.in_forms(held, of, span)
         given, named = list(given), dict(named)
