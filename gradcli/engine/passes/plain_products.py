@@ -25,11 +25,13 @@ from .copying import rebuilt
 
 MUL, STRICT_MUL = OPS["mul"], OPS["strict_mul"]
 LONG = 16  # points along the last axis of an `each`
-# Operations that give nan if an operand is nan.
+# Operations that give nan if an operand is nan. A strict product does once it is a plain one.
 _KEEPING = {"add", "sub", "mul", "div", "neg", "abs", "square", "sqrt", "exp", "log", "sin", "cos"}
+_KEEPING |= {"strict_mul"}
 
 
 def has_strict_products(region: Region) -> bool:
+    """Whether a region has strict products."""
     return any(made.op is STRICT_MUL for made in every(region.block) if isinstance(made, Operation))
 
 
@@ -48,7 +50,7 @@ def _plain(block: Block) -> Block:
 class _Products:
     """Rebuilds the instructions of a block with plain products.
 
-    following  the products, and what is nan if one of them is
+    following  the products, and what is nan if one of them is, since something was verified
     open       those of which no other one follows
     """
 
@@ -73,12 +75,10 @@ class _Products:
 
     def operation(self, made: Operation) -> None:
         before = self.following.intersection(made.operands) if made.op.name in _KEEPING else set()
+        if made.op is STRICT_MUL or before:
+            self.follows(made.result)
         if made.op is STRICT_MUL:
-            before = self.following.intersection(made.operands)
             made = Operation(MUL, made.operands, made.result, made.span)
-            self.follows(made.result)
-        elif before:
-            self.follows(made.result)
         for value in before:
             self.open.pop(value, None)
         self.builder.add(made)
@@ -123,6 +123,7 @@ class _Products:
                 group = [*sums, *group[2 * len(sums) :]]
             self.builder.add(Check(self.builder.apply("eq", [*group, *group])))
         self.open.clear()
+        self.following.clear()
 
 
 def _pays(made: Each) -> bool:
