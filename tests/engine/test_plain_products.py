@@ -3,7 +3,10 @@ strict."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import inf, nan
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.codegen import plain_first
 from gradcli.engine.codegen.kernel import Kernel
-from gradcli.engine.codegen.plain_first import PlainFirst
+from gradcli.engine.codegen.plain_first import PlainFirst, RowsPlainFirst
 from gradcli.engine.codegen.step_back import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
@@ -140,3 +143,28 @@ def test_rows() -> None:
         np.testing.assert_allclose(own, right, rtol=1e-13, atol=1e-15)
         np.testing.assert_array_equal(own[others], first[others])
     assert found[1][7] == 0.125 * given["x"][7]
+
+
+def test_threads_make_one_strict_kernel() -> None:
+    """Both threads find a nan at once."""
+    made: list[str] = []
+    both = Barrier(2)
+
+    class OneRow:
+        def __init__(self, product: str) -> None:
+            self.product = product
+
+        def run(self, *given: Any) -> tuple[list[Any], Any]:
+            if self.product == "mul":
+                both.wait()
+            return [self.product], np.array([self.product == "mul"])
+
+    def make(regions: Sequence[Region]) -> Any:
+        made.append(regions[0].block.instructions[0].op.name)
+        return OneRow(made[-1])
+
+    kernel = RowsPlainFirst(make, *parse(PRODUCTS))
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda values: kernel.run(1, values), [[], []]))
+    assert [results for results, _ in found] == [["strict_mul"]] * 2
+    assert made == ["mul", "strict_mul"]

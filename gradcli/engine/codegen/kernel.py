@@ -170,10 +170,8 @@ def rows_kernel(
     backend: Backend = CPU,
 ) -> OnRows | None:
     """A region as a function of columns on the device of a backend. On the CPU it also takes arrays
-    with `rows_first`, and has results that are `summed`: see `RowsKernel`. None where there is no
-    machine code, or compiling would take long."""
-    if refused_on_rows(region, *others):
-        return None
+    with `rows_first`, and has results that are `summed`: see `RowsKernel`. The regions aren't
+    refused: see `refused_on_rows`. None where they have no machine code."""
     from .scalar_ops import NotNative
 
     try:

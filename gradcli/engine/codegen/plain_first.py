@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 from ..ir.instructions import Region
@@ -39,7 +40,7 @@ class RowsPlainFirst:
 
     def __init__(self, make: Callable[[Sequence[Region]], OnRows | None], *regions: Region) -> None:
         plain, self._strict = _forms(regions)
-        self._make, self._kernel = make, make(plain)
+        self._make, self._kernel, self._lock = make, make(plain), Lock()
 
     @property
     def is_there(self) -> bool:
@@ -54,15 +55,16 @@ class RowsPlainFirst:
         into: Sequence[Any] | None = None,
     ) -> tuple[list[Any], Any]:
         """Calls the kernel: see `OnRows.run`."""
-        kernel, strict = self._kernel, self._strict
+        strict, kernel = self._strict, self._kernel  # other threads may run the same kernel
         assert kernel is not None
         found, stepped_back = kernel.run(n, values, memory, into)
         if strict is None or not stepped_back.any():
             return found, stepped_back
-        kernel = self._make(strict)
-        assert kernel is not None
-        self._kernel, self._strict = kernel, None
-        return kernel.run(n, values, memory, into)
+        with self._lock:  # one thread makes the other kernel
+            if self._strict is not None:
+                self._kernel, self._strict = self._make(strict), None
+        assert self._kernel is not None
+        return self._kernel.run(n, values, memory, into)
 
 
 def _forms(regions: Sequence[Region]) -> tuple[Sequence[Region], Sequence[Region] | None]:

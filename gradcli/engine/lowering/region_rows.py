@@ -32,6 +32,7 @@ class RegionRows:
         others."""
         self._by_row, self._backend = list(by_row), backend
         self._rows_first, self._summed = rows_first, summed
+        # What follows from constants alone isn't shared any more: each row has it as a constant.
         before, self._takes, of_row = apart(without_rules(call.region), by_row)
         self._gives = len(before.block.results)
         self._before = RegionCall(before, call.regions) if before.block.instructions else None
@@ -49,6 +50,8 @@ class RegionRows:
         return RowsPlainFirst(self._made, *self._regions)
 
     def _made(self, regions: Sequence[Region]) -> OnRows | None:
+        if self.refusal is not None:
+            return None
         region, *others = regions
         varies = [*self._by_row, *[False] * self._gives]
         return rows_kernel(region, others, varies, self._rows_first, self._summed, self._backend)
