@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gradcli.diagnostics import GradcliError
+
 from .programs import evaluate, value
 from .ways import VALUE, verify_every_way
 
@@ -129,6 +131,12 @@ def test_what_rows_told_before_they_part_is_told_once() -> None:
         2,
         2,
     )  # for each sort of rows
+
+
+@pytest.mark.parametrize(("rows", "told"), [([1.25], "1.25"), ([1.25, 2.0], "in each of 2 rows")])
+def test_a_lone_row_is_told_by_its_value(rows: list[float], told: str) -> None:
+    with pytest.raises(GradcliError, match=rf"the vector is none, the argument float64 {told}"):
+        value(f"fn row(u) = jvp(sin)(u, none); output vmap(row)({rows})")
 
 
 def _plain(found: Any) -> Any:

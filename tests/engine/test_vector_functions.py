@@ -103,6 +103,19 @@ def test_against_high_precision(name: str) -> None:
                 assert abs(mpmath.mpf(got) - wanted) <= ULPS * ulp, [c[k] for c in columns]
 
 
+@pytest.mark.parametrize("scale", [0.5, 1.0])
+def test_a_bell(scale: float) -> None:
+    """The slope of `erf`, which isn't one function of the library: few ulps also far out, where the
+    square of x is rounded by many."""
+    x = np.concatenate([signed(1e-9, 26), [0.0, -0.0, 99.0, 1e4, 1e200, math.inf, -math.inf]])
+    found = on_rows("bell", x, np.full_like(x, scale))
+    with mpmath.workprec(160):
+        for at, got in zip(x.tolist(), found.tolist(), strict=True):
+            wanted = float(mpmath.exp(-scale * mpmath.mpf(at) ** 2))
+            assert abs(got - wanted) <= (ULPS + 1) * math.ulp(wanted), at
+    assert np.isnan(on_rows("bell", np.array([math.nan]), np.array([scale]))).all()
+
+
 @pytest.mark.parametrize("name", POINTS)
 def test_special_values(name: str) -> None:
     """Zeros with their signs, denormals, infinities and nan."""

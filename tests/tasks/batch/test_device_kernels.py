@@ -31,6 +31,7 @@ PROGRAMS = {
     "what rows share": "t = sin(arange(24) * 0.7)\nu = exp(t[3]) * k\nfor i in range(k) { t[i] = u * i }\noutput sum(t * x), u * x, t[int64(abs(x))] * v[0], u",
     "elements": "a = zeros([20])\nfor i in range(20) { a[i] = x * i; a[i] = a[i] + a[i - 1] * 0.5 }\noutput sum(a), a[3]",
     "ints": "n = int64(x * 10)\nfor i in range(k) { n = n * 3 - i }\noutput n, n % 7, x * n",
+    "strict zeros": "output where(x > 0, sqrt(x) * v[0], x), log(abs(v[1])) * where(x > 1, sqrt(x - 1), 2.0)",
     "long loops": "s = x\nfor i in range(900) { s = sin(s) + v[i % 4] * 0.01 }\noutput s",
 }  # fmt: skip
 
