@@ -32,7 +32,7 @@ pytest.importorskip("llvmlite")
 
 from gradcli.engine.codegen import llvm
 from gradcli.engine.codegen.llvm_kernels import kernel_text
-from gradcli.engine.codegen.llvm_work import counted_at
+from gradcli.engine.codegen.llvm_work import STRETCH, counted_at
 
 
 def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:
@@ -208,3 +208,17 @@ def test_work_on_arrays_is_counted_for_a_stretch_at_once() -> None:
     assert counted_at(instructions, 1000) == {1: 240}
     assert counted_at(instructions, 200) == {1: 120, 3: 120}
     assert counted_at(instructions, 100) == {1: 120, 3: 120}
+
+
+def test_long_straight_code_is_counted_in_stretches() -> None:
+    """So that no basic block is long: LLVM takes time by the square of its length."""
+    n = 5 * STRETCH
+    sums = "\n".join(f"  %{k} = add %{k - 1}, %0 : f64" for k in range(1, n))
+    [region] = parse(f"region main(%0: f64) -> (f64) {{\n{sums}\n  return %{n - 1}\n}}")
+    assert counted_at(region.block.instructions, 1000) == dict.fromkeys(
+        range(STRETCH, n - 1, STRETCH), STRETCH
+    )
+    blocks = kernel_text(region).text.split("\n\n")
+    longest = max(block.count("= fadd") for part in blocks for block in re.split(r"\n\S+:\n", part))
+    assert STRETCH / 2 < longest <= STRETCH
+    assert llvm.compiled(region)(1.0) == (float(n),)

@@ -27,6 +27,9 @@ from .row_groups import GROUP
 
 # Divisions may go bit by bit through the quotient, which has up to 2,000: each counts as `SLOW`.
 DIVISIONS, SLOW = ("mod", "fmod", "floordiv"), 20
+# Straight code is counted at every so many instructions. A count may poll, and so ends a basic
+# block: LLVM takes time by the square of the length of these.
+STRETCH = 500
 
 
 def work_of(blocks: Iterable[Block]) -> int:
@@ -62,12 +65,13 @@ def work_of_group(instructions: int) -> int:
 
 def counted_at(instructions: Sequence[Instruction], most: int) -> dict[int, int]:
     """The positions at which work on arrays is counted: that of the instruction there, and of those
-    that follow, up to `most` altogether."""
+    that follow, up to `most` altogether. Those at which long stretches of code are counted, too."""
     found: dict[int, int] = {}
     at = 0
     for k, made in enumerate(instructions):
-        work = work_on_arrays(made)
-        if work and (not found or found[at] + work > most):
+        ends_stretch = k > 0 and k % STRETCH == 0
+        work = work_on_arrays(made) + STRETCH * ends_stretch
+        if work and (not found or ends_stretch or found[at] + work > most):
             at = k
         if work:
             found[at] = found.get(at, 0) + work
