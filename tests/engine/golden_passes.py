@@ -23,6 +23,7 @@ from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.jvp import jvp
 from gradcli.engine.passes.keeping import keep
 from gradcli.engine.passes.ownership import owned
+from gradcli.engine.passes.packing import pack
 from gradcli.engine.passes.plain_products import with_plain_products
 from gradcli.engine.passes.reading_through import read_through
 from gradcli.engine.passes.recording import record
@@ -71,6 +72,7 @@ PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "owned": lambda region: owned(region),
     "keep": lambda region: [keep(region)],
     "record": lambda region: [record(region)],
+    "pack": lambda region: [pack(region)],
     "in_blocks": _in_blocks,
     "with_plain_products": lambda region: [with_plain_products(region)],
     "apart": _apart,

@@ -19,6 +19,7 @@ from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
+from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.passes.vjp import vjp
@@ -222,3 +223,48 @@ def test_long_straight_code_is_counted_in_stretches() -> None:
     longest = max(block.count("= fadd") for part in blocks for block in re.split(r"\n\S+:\n", part))
     assert STRETCH / 2 < longest <= STRETCH
     assert llvm.compiled(region)(1.0) == (float(n),)
+
+
+# Combines numbers along the last axis, row by row and all together, and puts them.
+SHORT = """
+region main(%0: KIND[4, SIZE], %1: KIND[9, SIZE]) -> (KIND[4, 9], KINDPUT) {
+  %2 = const ZERO : KIND
+  %3 = new KIND[4, 9] of %2
+  %4, %5 = each (%6: 4, %7: 9, %8: SIZE) with (WAY %3, FIRST) {
+    %9 = place 0 (%6: SIZE, %8: 1)
+    %10 = element %0, %9 : KIND
+    %11 = place 0 (%7: SIZE, %8: 1)
+    %12 = element %1, %11 : KIND
+    %13 = sub %10, %12 : KIND
+    %14 = place 0 (%6: 9, %7: 1)
+    %15 = place 0 (%6: LARGE, %7: SIZE, %8: 1)
+    yield %13, %14, %13END
+  }
+  return %4, %5
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32", "i64"])
+@pytest.mark.parametrize("way", ["add", "maximum", "minimum"])
+@pytest.mark.parametrize("puts", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 15, 16, 17])
+def test_a_last_axis_may_be_short(kind: str, way: str, puts: bool, size: int) -> None:
+    """Numbers are combined in the same order, however many points it has."""
+    names = {"KIND": kind, "WAY": way, "ZERO": "0" if kind == "i64" else "0.0", "SIZE": str(size)}
+    put = {"PUT": f"[4, 9, {size}]", "FIRST": "put %16", "END": ", %15", "LARGE": str(9 * size)}
+    names |= put if puts else {"PUT": "", "FIRST": f"{way} %2", "END": ""}
+    source = SHORT.replace("  %4, %5", f"  %16 = new {kind}[4, 9, {size}]\n  %4, %5")
+    if not puts:
+        source = re.sub(r"  %1[56] = .*\n", "", source)
+    for name, given in names.items():
+        source = source.replace(name, given)
+    [region] = parse(source)
+    verify([region])
+    random = np.random.default_rng(size)
+    x, y = (random.normal(size=(n, size)) * 1e3 for n in (4, 9))
+    dtype = {"f64": float, "f32": np.float32, "i64": int}[kind]
+    given = x.astype(dtype), y.astype(dtype)
+    pairs = zip(llvm.compiled(region)(*given), python.compiled(region)(*given), strict=True)
+    for found, wanted in pairs:
+        np.testing.assert_array_equal(found, wanted)

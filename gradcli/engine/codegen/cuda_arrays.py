@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ir.each_axes import combined_along_it, of_last_axis, work_of_points
 from ..ir.instructions import (
     Affine,
     Copy,
@@ -24,7 +25,6 @@ from ..ir.instructions import (
 from ..ir.types import I64, STACK, ArrayType, element_of, is_float
 from .cuda_memory import Memory
 from .cuda_scalars import Lines, Term
-from .each_axes import combined_along_it, of_last_axis, work_of_points
 from .scalar_ops import NotNative
 
 # `point` computes the numbers of a point of the last axis, `both` combines two numbers of a kind.

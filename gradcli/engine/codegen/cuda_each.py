@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
+from ..ir.each_axes import Steps
 from ..ir.instructions import Constant, Each, Region, Value
 from ..ir.types import I64, ArrayType, Scalar, Type, element_of, is_float, strides
 from ..passes.copying import used
@@ -19,7 +20,6 @@ from .cuda import MOST_PARAMETERS, Function
 from .cuda_arrays import BOTH
 from .cuda_memory import Memory, type_of
 from .cuda_scalars import PREAMBLE, Lines, Term
-from .each_axes import Steps
 from .scalar_ops import NotNative
 
 MOST_THREADS = 2**17  # that share the points of one place

@@ -12,17 +12,17 @@ single ones, so that the bits of an element don't depend on its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from hashlib import sha256
 from typing import Any
 
 from llvmlite import ir
 
+from ..ir.each_axes import combined_along_it, is_short, of_last_axis
 from ..ir.instructions import BLOCK, LANES, Each, Value
 from ..ir.printer import text_apart
 from ..ir.types import ArrayType
 from ..passes.copying import used
-from .each_axes import combined_along_it, of_last_axis
 from .llvm_frame import (
     ADDRESS,
     INT,
@@ -98,8 +98,9 @@ class _Frame(Noting):
 class _Function:
     """Emits the functions of an `each`. Those that compute the same have the same name.
 
-    single  the positions of the numbers among the results
-    rows    the positions of the results that are combined along the last axis first
+    single    the positions of the numbers among the results
+    rows      the positions of the results that are combined along the last axis first
+    is_short  whether the last axis has so few points that these are straight code
     """
 
     def __init__(self, module: Any, made: Each, outside: list[Value], emit: Emit) -> None:
@@ -109,6 +110,7 @@ class _Function:
         self.name = sha256(same.encode()).hexdigest()[:DIGITS]
         self.single = [k for k, (_, place) in enumerate(self.given) if place is None]
         self.rows = combined_along_it(made)
+        self.is_short = is_short(made)
 
     def function(self, name: str, indices: int, results: Sequence[int]) -> _Frame:
         """A new function of the values that the body uses, and of `indices` ints. Arrays that are
@@ -133,7 +135,7 @@ class _Function:
         shape, made = self.made.shape, self.made
         frame = self.function(f"each_{self.name}", 0, self.single)
         function, make, values = frame.builder.function, frame.builder, frame.arguments
-        row = self.row() if self.rows else None
+        row = self.row() if self.rows and not self.is_short else None
         totals = {k: frame.room(in_memory(self.kind(k))) for k in self.single}
         for k, place in totals.items():
             store(make, values[k], place)
@@ -148,9 +150,12 @@ class _Function:
 
                 count_up(make, ir.Constant(INT, shape[k]), 1, at)
                 return
+            if self.is_short:
+                self.short(frame, indices[:k], totals)
+                return
             size = ir.Constant(INT, shape[-1])
             if row is None:
-                count_up(make, size, 1, lambda last: self.point(frame, [*indices[:k], last], None))
+                count_up(make, size, 1, lambda last: self.point(frame, [*indices[:k], last]))
                 return
             found = make.call(row, [frame.held, *values, *indices[:k], ir.Constant(INT, 0), size])
             frame.leave_as(make.extract_value(found, 0))
@@ -160,15 +165,44 @@ class _Function:
                 outer = [each for each in made.body.instructions if each.results]
                 outer = [each for each in outer if inner.isdisjoint(each.results)]
                 known = self.emit(frame, indices[:k], outer)
-            for n, j in enumerate(self.rows, 1):
-                number, place = make.extract_value(found, n), self.given[j][1]
-                at = totals[j] if place is None else self.place(frame, j, known[place])
-                old = load(make, at)
-                store(make, combined(frame, made.ways[j], old, number), at)
+            numbers = {j: make.extract_value(found, n) for n, j in enumerate(self.rows, 1)}
+            self.add(frame, numbers, known, totals)
 
         axis(0)
         frame.done([load(make, totals[k]) for k in self.single])
         return function
+
+    def add(
+        self,
+        frame: _Frame,
+        numbers: dict[int, Any],
+        known: dict[Value, Any],
+        totals: dict[int, Any],
+    ) -> None:
+        """Emits the combination of the numbers of a row with what was combined before."""
+        for k, number in numbers.items():
+            place = self.given[k][1]
+            at = totals[k] if place is None else self.place(frame, k, known[place])
+            old = load(frame.builder, at)
+            store(frame.builder, combined(frame, self.made.ways[k], old, number), at)
+
+    def short(self, frame: _Frame, outer: Sequence[Any], totals: dict[int, Any]) -> None:
+        """Emits the points of a short last axis."""
+        values: dict[Value, Any] = {}
+        numbers: dict[int, list[Any]] = {k: [] for k in self.rows}
+        for n in range(self.made.shape[-1]):
+            values = self.point(frame, [*outer, ir.Constant(INT, n)])
+            for k in self.rows:
+                numbers[k].append(values[self.given[k][0]])
+        if numbers:
+            found = {k: self.of_few(frame, k, each) for k, each in numbers.items()}
+            self.add(frame, found, values, totals)
+
+    def of_few(self, frame: _Frame, k: int, numbers: list[Any]) -> Any:
+        """Combines a few numbers, as `of_block` does."""
+        combine = partial(combined, frame, self.made.ways[k])
+        many = LANES if self.kind(k) in REALS and len(numbers) >= LANES else 1
+        return reduce(combine, numbers[many:], two_by_two(combine, numbers[:many]))
 
     def values(self, frame: _Frame) -> dict[Value, Any]:
         """The values from outside."""
@@ -183,20 +217,20 @@ class _Function:
         """The address of a place in an array that is changed."""
         return frame.builder.gep(frame.arguments[k], [place], inbounds=True)
 
-    def point(self, frame: _Frame, indices: Sequence[Any], blocks: Any) -> None:
-        """Emits a point. Numbers that are combined along the last axis go to the places of
-        `blocks`."""
+    def point(self, frame: _Frame, indices: Sequence[Any]) -> dict[Value, Any]:
+        """Emits a point; returns its values. Numbers that are combined along the last axis are yet
+        to be."""
         make, made = frame.builder, self.made
         values = self.emit(frame, indices, made.body.instructions)
         for k, (number, place) in enumerate(self.given):
             if k in self.rows:
-                store(make, values[number], blocks[k])
                 continue
             assert place is not None
             at, value = self.place(frame, k, values[place]), values[number]
             if made.ways[k] != "put":
                 value = combined(frame, made.ways[k], make.load(at), value)
             make.store(value, at)
+        return values
 
     # ---- the last axis ---------------------------------------------------------------------------
 
@@ -222,8 +256,9 @@ class _Function:
             make.position_at_end(leaf)
 
         def at(k: Any) -> None:
-            places = {j: make.gep(block, [k], inbounds=True) for j, block in blocks.items()}
-            self.point(frame, [*outer, make.add(low, k)], places)
+            values = self.point(frame, [*outer, make.add(low, k)])
+            for j, block in blocks.items():
+                store(make, values[self.given[j][0]], make.gep(block, [k], inbounds=True))
 
         count_up(make, size, 1, at)
         found = [self.of_block(frame, k, block, size) for k, block in blocks.items()]

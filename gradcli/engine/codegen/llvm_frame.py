@@ -89,7 +89,7 @@ def own_function(module: Any, name: str, result: Any, parameters: Sequence[Any])
     return function, ir.IRBuilder(function.append_basic_block())
 
 
-def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], None]) -> None:
+def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], object]) -> None:
     """Emits a loop from 0 up to an end."""
     before, (head, inside, after) = builder.block, [builder.append_basic_block() for _ in range(3)]
     builder.branch(head)

@@ -9,6 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..ir.each_axes import combined_along_it, work_of_points
 from ..ir.instructions import (
     LANES,
     Affine,
@@ -28,7 +29,6 @@ from ..ir.instructions import (
     every,
 )
 from ..passes.copying import used
-from .each_axes import combined_along_it, work_of_points
 from .llvm_each import combined, two_by_two
 from .llvm_frame import INT, Frame, PythonFunctions, count_up
 from .llvm_guards import Guards, Stack

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
+from ..ir.each_axes import work_of_points
 from ..ir.instructions import (
     Block,
     Branch,
@@ -21,7 +22,6 @@ from ..ir.instructions import (
 )
 from ..ir.types import ArrayType
 from .array_calls import Computed
-from .each_axes import work_of_points
 from .llvm_draws import is_native, work_of_draw
 from .row_groups import GROUP
 

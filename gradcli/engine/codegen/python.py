@@ -16,6 +16,7 @@ from ...ops import OPS
 from ...ops.op import Op
 from ..backends.backend import CPU, INT_MAX, INT_MIN, ieee
 from ..formulas.formula_source import function_of
+from ..ir.each_axes import work_of_points
 from ..ir.instructions import (
     Affine,
     Block,
@@ -47,7 +48,6 @@ from ..ir.instructions import (
 from ..ir.scalars import WHERE
 from ..ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from .array_calls import Computed, shapes_of
-from .each_axes import work_of_points
 from .numbers import checked, float32, function_on, number_of
 from .python_each import array_helpers, lines_of
 from .scalar_ops import COMPARISONS

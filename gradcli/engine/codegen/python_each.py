@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from ..backends.backend import CPU, INT_MAX, INT_MIN
 from ..formulas.functions import array_function
+from ..ir.each_axes import Steps
 from ..ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
 from ..ir.scalars import CHOICES
 from ..ir.types import F32, I64, ArrayType, dtype_of, is_float
-from .each_axes import Steps
 from .numbers import checked, function_on
 from .scalar_ops import COMPARISONS
 from .step_back import StepBack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..ir.each_axes import combined_along_it
 from ..ir.instructions import (
     BLOCK,
     Affine,
@@ -34,7 +35,6 @@ from ..ir.instructions import (
     size_of,
 )
 from ..ir.types import BOOL, ArrayType, StackType
-from .each_axes import combined_along_it
 
 CHUNK = 256  # rows of a region without loops
 GROUP = 32  # rows of a region with loops

@@ -29,6 +29,7 @@ from ..passes.hoisting import hoist
 from ..passes.jvp import jvp
 from ..passes.keeping import keep
 from ..passes.ownership import owned
+from ..passes.packing import pack
 from ..passes.reading_through import read_through
 from ..passes.recording import record
 from ..passes.rules import NoRule
@@ -280,7 +281,7 @@ def without_rules(region: Region) -> Region:
 
 
 def _fused(region: Region) -> Region:
-    return without_dead_code(keep(fuse(record(region))), last=True)
+    return pack(without_dead_code(keep(fuse(record(region))), last=True))
 
 
 class LinearizedRegion(Linearized):

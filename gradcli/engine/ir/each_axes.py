@@ -1,11 +1,16 @@
-"""Questions that all writers of an `each` ask: what depends on which index, and what is combined
-along the last axis."""
+"""Questions that passes and all writers of an `each` ask: what depends on which index, what is
+combined along the last axis, and whether that is short."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
-from ..ir.instructions import Affine, Each, Value, size_of
+from .instructions import LANES, Affine, Each, Value, size_of
+
+# The points of a short last axis are straight code, of so many instructions at most. Several points
+# of the axis before it are then computed at once.
+STRAIGHT = 256
 
 
 def work_of_points(made: Each) -> int:
@@ -35,6 +40,13 @@ def combined_along_it(made: Each) -> list[int]:
         for k, (way, (_, place)) in enumerate(zip(made.ways, made.given, strict=True))
         if way != "put" and place not in inner
     ]
+
+
+def is_short(made: Each) -> bool:
+    """Whether the last axis has so few points that these are straight code."""
+    outer = made.shape[:-1]
+    most = LANES if len(combined_along_it(made)) < len(made.ways) else 2 * LANES
+    return made.shape[-1] < most and work_of_points(made) <= STRAIGHT * prod(outer)
 
 
 class Steps:
