@@ -24,7 +24,7 @@ from ..ir.types import I64, strides
 from .copying import copied, rebuilt, renamed, used
 from .each_places import place_key, places_of
 from .forwarding import forwarded
-from .sharing import arrays_key, share
+from .sharing import Arrays, share
 
 FAR = 24  # the last groups, of which an `each` may join one
 MOST = 600  # instructions of a body
@@ -70,13 +70,13 @@ class _Graph:
         self.defined: dict[Value, int] = {}
         self.checks: set[int] = set()
         self.names: dict[Value, Value] = {}  # for results that are left out, the values used
-        self.known: dict[object, int] = {}  # by key, the first instruction that computes it
+        self.arrays = Arrays(self.start)
 
     def fuse(self) -> None:
         groups: list[int] = []
         for k, given in enumerate(self.block.instructions):
-            made = self.add(k, given)
-            if self.is_known(k, made) or not isinstance(made, Each):
+            made = self.unknown(k, self.add(k, given))
+            if not isinstance(made, Each):
                 continue
             for g in groups[: -FAR - 1 : -1]:
                 first = self.made[g]
@@ -113,16 +113,21 @@ class _Graph:
             self.all_before[k] |= 1 << n | self.all_before[n]
         return made
 
-    def is_known(self, k: int, made: Instruction) -> bool:
-        """Whether an earlier instruction computes the same arrays. If so, this one is left out."""
-        key = arrays_key(made, self.start)
-        first = k if key is None else self.known.setdefault(key, k)
-        if first == k:
-            return False
-        for own, other in zip(made.results, self.block.instructions[first].results, strict=True):
+    def unknown(self, k: int, made: Instruction) -> Instruction | None:
+        """The `k`th instruction without the arrays that earlier ones compute, too; None if there
+        are no others."""
+        known = self.arrays.known(made)
+        for own, other in known.items():
             self.rename(own, other)
-        self.group[k], self.made[k] = self.group[first], None
-        return True
+            self.group[k] = self.group[self.defined[other]]
+        kept = [n for n, value in enumerate(made.results) if value not in known]
+        if known and not kept:
+            self.made[k] = None
+            return None
+        self.group[k] = k
+        if known and isinstance(made, Each):
+            self.made[k] = made = made.only(kept, made.body)
+        return made
 
     def source(self, value: Value) -> Instruction | None:
         """The instruction that defines a value, if it is in this block."""

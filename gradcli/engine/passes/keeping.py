@@ -20,7 +20,7 @@ from ..ir.instructions import (
 from ..ir.types import ArrayType, Scalar, strides
 from .copying import rebuilt
 from .recording import is_function
-from .sharing import key_of
+from .sharing import key_of, numbered
 
 MOST = 2**22  # elements of an array that is kept
 
@@ -68,20 +68,14 @@ class _Keeping:
     def keys(self, made: Each) -> dict[Value, object]:
         """Keys for the functions that an `each` computes, by their results: equal for equal
         functions."""
-        found: dict[Value, object] = {}
         if made.size > MOST:
-            return found
-        names: dict[Value, object] = {v: f"index {k}" for k, v in enumerate(made.body.parameters)}
-        for inner in made.body.instructions:
-            key = key_of(inner)
-            if key is None:
-                continue
-            operands = tuple([names.get(value, value) for value in inner.operands])
-            key = tuple([operands if part == inner.operands else part for part in key])
-            number = names[inner.results[0]] = self.numbers.setdefault(key, len(self.numbers))
-            if isinstance(inner, Operation) and is_function(inner):
-                found[inner.result] = made.shape, number
-        return found
+            return {}
+        numbers = numbered(made, self.numbers)
+        return {
+            inner.result: (made.shape, numbers[inner.result])
+            for inner in made.body.instructions
+            if isinstance(inner, Operation) and is_function(inner)
+        }
 
     def reading(self, made: Each, again: dict[Value, tuple[Each, Value]]) -> Each:
         """An `each` that reads the values `again`, and computes only what it needs besides."""
