@@ -22,6 +22,7 @@ from ..ir.instructions import (
 from ..ir.types import Scalar
 from .copying import rebuilt
 from .lookups import looked_up
+from .picking import picked
 from .rules import NoRule
 from .small_matrices import written_out
 
@@ -37,7 +38,7 @@ def _expanded(block: Block) -> Block:
         if isinstance(made, Operation):
             instructions += _parts(made) if made.op.composed else [made]
         elif isinstance(made, Structural):
-            instructions += written_out(made) or looked_up(made) or [made]
+            instructions += written_out(made) or looked_up(made) or picked(made) or [made]
         else:
             inner = [_expanded(each) for each in blocks_of(made)]
             instructions.append(rebuilt(made, made.operands, made.results, inner))

@@ -1,6 +1,5 @@
-"""Interpolation at one point, and single elements at an index, as operations on elements. The code
-of the table, for arrays of any size, takes microseconds to call.
-"""
+"""Interpolation at one point as operations on elements. The code of the table, for arrays of any
+size, takes microseconds to call."""
 
 from __future__ import annotations
 
@@ -89,31 +88,8 @@ class _Writer:
             return None
         return self.segment(self.builder.cast(x, F64), points)
 
-    def take(self, vector: Value, index: Value, axis: int | None) -> Value | None:
-        if not isinstance(vector.type, ArrayType) or index.type != I64:
-            return None
-        return self.builder.element(vector, self.counted(index, vector.array_type.size))
-
-    def untake(self, g: Value, index: Value, axis: int, shape: Any) -> Value | None:
-        """A vector of zeros but for the number at the index."""
-        if isinstance(g.type, ArrayType) or index.type != I64 or len(shape) != 1:
-            return None
-        zeros = self.builder.zero(ArrayType(F64, tuple(shape)))
-        return self.builder.put(zeros, self.counted(index, shape[0]), self.builder.cast(g, F64))
-
-    def counted(self, index: Value, n: int) -> Value:
-        """An index into `n` elements, counted from 0, after a check that it is in range."""
-        zero = self.number(0)
-        from_end = self.op("add", index, self.number(n))
-        place = self.op("where", self.op("lt", index, zero), from_end, index)
-        self.builder.add(Check(self.op("le", zero, place)))
-        self.builder.add(Check(self.op("lt", place, self.number(n))))
-        return place
-
 
 _WRITTEN: dict[str, Callable[..., Value | None]] = {
     "interp": _Writer.interp,
     "interp_segments": _Writer.interp_segments,
-    "take": _Writer.take,
-    "untake": _Writer.untake,
 }
