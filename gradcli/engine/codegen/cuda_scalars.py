@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...ops import OPS
 from ..ir.types import BOOL, F32, F64, I64, Type, element_of, rounded
-from .scalar_ops import COMPARISONS, EXACT, LIBRARY, POWERS, NotNative
+from .scalar_ops import COMPARISONS, EXACT, LIBRARY, NotNative
 
 _INFIX = ("add", "sub", "mul", "div")
 
@@ -168,6 +168,4 @@ class Cuda:
         if name not in LIBRARY:
             raise NotNative(f"`{name}` is Python's")
         texts = [value.text for value in values]
-        if name == "pow" and values[1].number in POWERS:
-            return self.lines.defined(" * ".join(texts[:1] * int(values[1].number)), F64)
         return self.lines.defined(f"{name}({', '.join(texts)})", F64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,12 +22,7 @@ from .llvm_frame import (
     text_of,
 )
 from .machine import address_of
-from .scalar_ops import LIBRARY, POWERS
-
-
-def _power_of(exponent: Any) -> float:
-    """The exponent of a power if it is a constant, else nan."""
-    return float(exponent.constant) if isinstance(exponent, ir.Constant) else math.nan
+from .scalar_ops import LIBRARY
 
 
 class Calls:
@@ -44,8 +38,6 @@ class Calls:
 
     def call(self, name: str, values: Sequence[Any]) -> Any:
         """The function of an op that has no formula in other ops."""
-        if self.vectors and name == "pow" and _power_of(values[1]) in POWERS:
-            return self._product(values[0], _power_of(values[1]))
         if self.vectors and (found := self.vectors(self.builder.module, name, len(values))):
             return self.builder.call(found, values)
         if name in LIBRARY and address_of(name):
@@ -59,13 +51,6 @@ class Calls:
             function.attributes.add("nobuiltin")  # LLVM's own knowledge may give other bits
             return self.builder.call(function, values)
         return self._python(name, values)
-
-    def _product(self, base: Any, exponent: float) -> Any:
-        """A power with a small whole exponent, as products."""
-        found = base
-        for _ in range(int(exponent) - 1):
-            found = self.builder.fmul(found, base)
-        return found
 
     def _python(self, name: str, values: Sequence[Any]) -> Any:
         """The result of a Python function of floats. An exception that it raises ends the

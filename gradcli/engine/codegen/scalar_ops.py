@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
+from operator import mul
 from typing import Any
 
 from ...diagnostics import Span
@@ -28,7 +30,8 @@ LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
 }  # fmt: skip
-POWERS = (1.0, 2.0, 3.0)  # exponents whose powers are within 2 ulps as products
+FACTORS = 3  # of a power that is within 2 ulps as a product
+LARGEST = 16  # whole exponent of a power that isn't called
 
 
 class NotNative(Exception):  # noqa: N818 - an answer, not an error
@@ -82,6 +85,44 @@ def _bell(m: Any, x: Any, scale: Any) -> Any:
     square = x * x
     rest = m.where(square < 1e4, -scale * m.fma(x, x, -square), 0.0)
     return m.exp(-scale * square) * (1.0 + rest)
+
+
+def power_of(exponent: Any) -> Callable[..., Any] | None:
+    """The rule of a power by products where several numbers are computed at once, which needn't
+    give the bits of one; None if the exponent isn't known, or no small whole number."""
+    if exponent is None or exponent != exponent or not 1 <= abs(exponent) <= LARGEST:
+        return None
+    whole = int(exponent)
+    if whole != exponent:
+        return None
+    if 1 <= whole <= FACTORS:
+        return lambda m, x: reduce(mul, [x] * (whole - 1), x)
+    return lambda m, x: _power(m, x, whole)
+
+
+def _power(m: Any, x: Any, exponent: int) -> Any:
+    """A power by squaring. Beside each product is what rounding took from it, so that the power is
+    rounded once: from T. J. Dekker, A Floating-Point Technique for Extending the Available
+    Precision (1971), where a product that is added without rounding gives the rest."""
+
+    def product(a: Any, b: Any) -> Any:
+        (a, of_a), (b, of_b) = a, b
+        return (whole := a * b), m.fma(a, b, -whole) + (a * of_b + b * of_a)
+
+    found: Any = None
+    factor, left = (x, 0.0), abs(exponent)
+    while left:
+        if left & 1:
+            found = factor if found is None else product(found, factor)
+        left >>= 1
+        if left:
+            factor = product(factor, factor)
+    value, rest = found
+    if exponent < 0:
+        inverse = 1.0 / value
+        value, rest = inverse, inverse * (m.fma(-inverse, value, 1.0) - inverse * rest)
+    # Without a rest that counts, the value keeps its sign, also as a zero or an infinity.
+    return m.where((rest != 0) == (m.abs(rest) < math.inf), value + rest, value)
 
 
 # Ops as formulas of others, on floats and on ints, in the language of the table's rules.

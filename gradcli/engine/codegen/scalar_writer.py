@@ -10,7 +10,7 @@ from ...ops import OPS
 from ...ops.rule_values import evaluate
 from ..ir.instructions import Operation
 from ..ir.types import Type, is_float
-from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, ON_SEVERAL, NotNative
+from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, ON_SEVERAL, NotNative, power_of
 
 _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # of ints
 
@@ -43,7 +43,7 @@ class Scalars:
     """Emits operations on scalars; for several rows or points at once if `together` holds."""
 
     def __init__(self, machine: Machine, together: bool = False) -> None:
-        self.machine = machine
+        self.machine, self.together = machine, together
         self.on_doubles = ON_FLOATS | ON_SEVERAL if together else ON_FLOATS
 
     def operation(self, made: Operation, operands: Sequence[Any]) -> Any:
@@ -90,6 +90,8 @@ class Scalars:
             return self._by_rule(rule, values, kind)
         # Of numbers in float32 it is computed in doubles, and rounded once.
         doubles = [self.converted(value, self.machine.doubles) for value in values]
+        if self.together and name == "pow" and (power := power_of(self.machine.known(values[1]))):
+            return self.converted(self._by_rule(power, doubles[:1], self.machine.doubles), kind)
         return self.converted(self.machine.function(name, doubles), kind)
 
     def _on_ints(self, name: str, values: Sequence[Any]) -> Any:

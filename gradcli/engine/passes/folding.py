@@ -186,8 +186,11 @@ class _Folding:
             self.held[made.result] = _known(offset, I64)
 
     def each(self, made: Each) -> None:
+        """An `each`. It defines its own constants: back ends compile it as a function."""
         body = Block(made.body.parameters)
+        outer, self.constants = self.constants, {}
         self.inside(body, made.body.instructions)
+        self.constants = outer
         self.gives(body, made.body.results)
         self.builder.add(Each(made.shape, self.used(made.initial), made.ways, body, made.results))
 

@@ -22,7 +22,7 @@ from ..ir.instructions import (
 )
 from ..ir.types import I64, strides
 from .copying import copied, rebuilt, renamed, used
-from .each_places import place_key, places_of
+from .each_places import are_in_order, place_key, places_of
 from .forwarding import forwarded
 from .sharing import Arrays, share
 
@@ -167,13 +167,8 @@ class _Graph:
             return None
         if len(first.body.instructions) + len(second.body.instructions) > MOST:
             return None
-        if first.shape != second.shape:
-            if len(first.shape) == 1:
-                expanded = _expanded(first, second.shape)
-                return expanded and fused(expanded, second, direct)
-            expanded = _expanded(second, first.shape) if len(second.shape) == 1 else None
-            return expanded and fused(first, expanded, direct)
-        return fused(first, second, direct)
+        alike = _alike(first, second)
+        return alike and fused(*alike, direct)
 
     def is_free(self, g: int, k: int) -> bool | None:
         """Whether the `k`th instruction depends on a group directly. None if it also depends on the
@@ -266,6 +261,21 @@ def fused(first: Each, second: Each, depends: bool) -> Each | None:
     )
 
 
+def _alike(first: Each, second: Each) -> tuple[Each, Each] | None:
+    """Two `each` of as many points over the same axes; None if they can't be."""
+    if first.shape == second.shape:
+        return first, second
+    if len(first.shape) == 1:
+        if expanded := _expanded(first, second.shape):
+            return expanded, second
+        return (first, flat) if (flat := _flat(second)) else None
+    if len(second.shape) == 1:
+        if expanded := _expanded(second, first.shape):
+            return first, expanded
+        return (flat, second) if (flat := _flat(first)) else None
+    return None
+
+
 def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
     """An `each` over one axis as one over several axes. None if numbers are combined in the order
     of the points."""
@@ -286,3 +296,18 @@ def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
             builder.add(rebuilt(each, operands, results))
     body.results = renamed(made.body.results, names)
     return Each(shape, made.initial, made.ways, body, made.results)
+
+
+def _flat(made: Each) -> Each | None:
+    """An `each` over several axes as one over one axis. None if its points aren't only used in
+    order."""
+    places = [inner for inner in made.body.instructions if isinstance(inner, Affine)]
+    index = Value(I64)
+    names = {each.result: index for each in places if are_in_order(made, each.result)}
+    others = [each for each in made.body.instructions if names.keys().isdisjoint(each.results)]
+    read = [value for inner in others for value in inner.operands]
+    if not {*made.body.parameters}.isdisjoint((*read, *made.body.results)):
+        return None
+    body = copied(Block((), others, made.body.results), names)
+    body.parameters = (index,)
+    return Each((made.size,), made.initial, made.ways, body, made.results)
