@@ -29,6 +29,7 @@ from gradcli.engine.passes.reading_through import read_through
 from gradcli.engine.passes.recording import record
 from gradcli.engine.passes.shared_values import apart
 from gradcli.engine.passes.vjp import vjp
+from gradcli.engine.passes.whole_arrays import call_on_arrays
 
 FOLDER = Path(__file__).parent / "golden"
 ARROW = "=>\n"
@@ -72,6 +73,7 @@ PASSES: dict[str, Callable[[Region], list[Region]]] = {
     "owned": lambda region: owned(region),
     "keep": lambda region: [keep(region)],
     "record": lambda region: [record(region)],
+    "call_on_arrays": lambda region: [call_on_arrays(region)],
     "pack": lambda region: [pack(region)],
     "in_blocks": _in_blocks,
     "with_plain_products": lambda region: [with_plain_products(region)],

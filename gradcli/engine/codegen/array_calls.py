@@ -11,12 +11,14 @@ from typing import Any, Protocol
 
 from ...structs import Struct
 from ..backends.backend import CPU, Backend
+from ..formulas.functions import array_function
 from ..ir.structural import REFUSALS, Applied, Structural
-from ..ir.types import I64, ArrayType, Type, dimensions, dtype_of, element_of
+from ..ir.types import I64, ArrayType, Type, dimensions, dtype_of, element_of, elements_of
 from .step_back import StepBack
 
 WRITABLE = 0x200  # of Python's C interface: memory that may be written
 CALL = 300  # instructions that a call takes at least
+SPECIAL = 50  # instructions of a special function of one element, about
 SAFE = 2.0**62  # ints up to here are right, also where floats have rounded them
 _memory = ctypes.pythonapi.PyMemoryView_FromMemory
 _memory.restype = ctypes.py_object
@@ -64,6 +66,8 @@ class Computed(Struct):
     @property
     def work(self) -> int:
         """About how many instructions a call takes."""
+        if self.applied.op.compute is None:
+            return CALL + SPECIAL * sum(map(elements_of, self.gives))
         kinds = [kind for kind in (*self.applied.takes, *self.gives) if isinstance(kind, ArrayType)]
         return CALL + sum([kind.size * kind.shape[-1] for kind in kinds]) // 4
 
@@ -109,10 +113,10 @@ class Computed(Struct):
     def parts(self, backend: Backend = CPU) -> Callable[[Sequence[Any]], list[Any]]:
         """A function that returns the results as arrays and numbers of a backend. It raises
         StepBack."""
-        compute, shapes = self.applied.function(backend), list(map(dimensions, self.gives))
-        counts = self.applied.op.integers == "keep" and any(
-            element_of(k) == I64 for k in self.gives
-        )
+        op, shapes = self.applied.op, list(map(dimensions, self.gives))
+        elementwise = op.compute is None
+        compute = array_function(backend, op) if elementwise else self.applied.function(backend)
+        counts = op.integers == "keep" and any(element_of(k) == I64 for k in self.gives)
 
         def parts(operands: Sequence[Any]) -> list[Any]:
             try:

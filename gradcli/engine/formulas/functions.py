@@ -53,6 +53,14 @@ def is_plain(op: Op) -> bool:
     return all(is_plain(OPS[node.kind]) for node in forward_formula(op) if node.arguments)
 
 
+@per_op
+def is_called(op: Op) -> bool:
+    """Whether compiled code calls Python for an op on floats."""
+    if op.forward is None:
+        return op.name in scalars.OF_PYTHON or not hasattr(scalars, op.name)
+    return any(is_called(OPS[node.kind]) for node in forward_formula(op) if node.arguments)
+
+
 def scalar_by_name(name: str) -> Callable[..., Any]:
     """Returns the function of an op on floats, which never raises."""
     return scalar_function(OPS[name])

@@ -28,6 +28,8 @@ FAST: dict[str, Callable[..., Any]] = {
     "div": operator.truediv,
     "logical_not": operator.not_,
 }
+# Those that the C library doesn't have, or not with the same bits.
+OF_PYTHON = {"hypot", "gamma", "lgamma"}
 
 # ---- operators -----------------------------------------------------------------------------------
 

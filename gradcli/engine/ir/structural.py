@@ -1,7 +1,7 @@
 """Structural entries of the table in IR: ops on whole arrays, computed by the interpreter's own
-code.
+code. So are elementwise entries that have no machine code, on arrays of float64.
 
-The types of the results are found by computing the op once, on a sample.
+The types of the results of a structural entry are found by computing it once, on a sample.
 """
 
 from __future__ import annotations
@@ -101,6 +101,10 @@ class Applied(Struct):
 def gives(applied: Applied) -> tuple[Type, ...]:
     """The types of the results. Raises Refused."""
     op, shapes = applied.op, list(map(dimensions, applied.takes))
+    if op.compute is None:
+        if {*map(element_of, applied.takes)} != {F64}:
+            raise Refused("elementwise, it is applied to float64")
+        return (ArrayType(F64, CPU.xp.broadcast_shapes(*shapes)),)
     given = applied.given
     if op.category == "random":
         shapes, given = [], {name: v for name, v in given.items() if name != "dtype"}

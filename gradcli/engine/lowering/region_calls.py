@@ -34,6 +34,7 @@ from ..passes.reading_through import read_through
 from ..passes.recording import record
 from ..passes.rules import NoRule
 from ..passes.vjp import pullback_of
+from ..passes.whole_arrays import call_on_arrays
 from ..trace.pullbacks import Linearized, Passed, ReverseSweep
 from ..trace.recording import record_parts
 from ..trace.run import Run
@@ -281,7 +282,7 @@ def without_rules(region: Region) -> Region:
 
 
 def _fused(region: Region) -> Region:
-    return pack(without_dead_code(keep(fuse(record(region))), last=True))
+    return pack(without_dead_code(keep(fuse(record(call_on_arrays(region)))), last=True))
 
 
 class LinearizedRegion(Linearized):

@@ -1,0 +1,106 @@
+"""Functions that only Python has, such as most of SciPy's, in an `each`: they are computed for all
+points together, by the function on arrays. To call Python for each point takes many times as
+long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..formulas.functions import is_called
+from ..ir.builder import Builder
+from ..ir.instructions import (
+    Block,
+    Constant,
+    Each,
+    Element,
+    Instruction,
+    Operation,
+    Region,
+    Structural,
+    Value,
+    blocks_of,
+    every,
+)
+from ..ir.types import F64, ArrayType, strides
+from .copying import copied, rebuilt
+from .each_places import are_in_order
+
+LEAST = 8  # points
+
+
+def call_on_arrays(region: Region) -> Region:
+    """The region with such calls. It must not be differentiated any more."""
+    if not any(isinstance(made, Each) and _called(made) for made in every(region.block)):
+        return region
+    return Region(region.name, _block(region.block))
+
+
+def _block(block: Block) -> Block:
+    found = Block(block.parameters, [], block.results)
+    builder = Builder(found)
+    for made in block.instructions:
+        if isinstance(made, Each):
+            while (call := _called(made)) is not None:
+                made = _apart(builder, made, call)
+            builder.add(made)
+        else:
+            builder.add(rebuilt(made, made.operands, made.results, [*map(_block, blocks_of(made))]))
+    return found
+
+
+def _called(made: Each) -> Operation | None:
+    """The first operation of an `each` that is computed for all points together."""
+    for inner in made.body.instructions if made.size >= LEAST else ():
+        if isinstance(inner, Operation) and is_called(inner.op):
+            return inner if {v.type for v in (*inner.operands, inner.result)} == {F64} else None
+    return None
+
+
+def _apart(builder: Builder, made: Each, call: Operation) -> Each:
+    """An `each` that reads the results of a call, which the builder adds before it."""
+    found = Value(ArrayType(F64, made.shape))
+    operands = _arrays(builder, made, call.operands)
+    builder.add(Structural(call.op, operands, (), (found,), call.span))
+    body = Block(made.body.parameters, [], made.body.results)
+    inner = Builder(body)
+    for each in made.body.instructions:
+        if each is call:
+            place = inner.place(body.parameters, strides(made.shape))
+            inner.add(Element(found, place, call.result))
+        else:
+            inner.add(each)
+    return Each(made.shape, made.initial, made.ways, body, made.results)
+
+
+def _arrays(builder: Builder, made: Each, values: Sequence[Value]) -> tuple[Value, ...]:
+    """Values of the body of an `each` as arrays of those of all points, which another `each` puts.
+    Constants, and numbers from outside, stay numbers."""
+    defined = {value: each for each in made.body.instructions for value in each.results}
+    names = {
+        value: builder.constant(by.value)
+        for value in dict.fromkeys(values)
+        if isinstance(by := defined.get(value), Constant)
+    }
+    kind = ArrayType(F64, made.shape)
+    for value in values:
+        by = defined.get(value)
+        if isinstance(by, Element) and by.array.type == kind and are_in_order(made, by.place):
+            names[value] = by.array
+    own = [value for value in dict.fromkeys(values) if value in defined and value not in names]
+    if own:
+        needed = {*own}
+        kept: list[Instruction] = []
+        for each in reversed(made.body.instructions):
+            if not needed.isdisjoint(each.results):
+                needed.update(each.operands)
+                kept.insert(0, each)
+        copy = dict[Value, Value]()
+        body = copied(Block(made.body.parameters, kept), copy)
+        with (inner := Builder(body)).inside(body):
+            place = inner.place(body.parameters, kind.strides)
+        body.results = tuple([each for value in own for each in (copy[value], place)])
+        rooms = tuple([builder.room(kind) for _ in own])
+        arrays = tuple([Value(kind) for _ in own])
+        builder.add(Each(made.shape, rooms, ("put",) * len(own), body, arrays))
+        names.update(zip(own, arrays, strict=True))
+    return tuple([names.get(value, value) for value in values])
