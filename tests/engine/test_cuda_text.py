@@ -22,7 +22,7 @@ from gradcli.engine.codegen import python
 from gradcli.engine.codegen.cuda import RESULTS, CudaText, rows_text
 from gradcli.engine.codegen.cuda_each import each_text
 from gradcli.engine.codegen.python import StepBack
-from gradcli.engine.codegen.scalar_ops import ON_SEVERAL, NotNative
+from gradcli.engine.codegen.scalar_ops import NotNative
 from gradcli.engine.ir.instructions import Constant, Each, Operation, Product, Region, every
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import DTYPES, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
@@ -233,10 +233,6 @@ def agrees(a: Any, b: Any, exact: bool) -> bool:
     return same(a, b) or (not exact and math.isclose(a, b, rel_tol=1e-13, abs_tol=1e-300))
 
 
-# Ops that have other bits where several numbers are computed at once.
-ROUNDED = {"pow", *ON_SEVERAL}
-
-
 @needs_compiler
 @pytest.mark.parametrize("name", GROUPS)
 def test_kernels_as_cpp(name: str) -> None:
@@ -245,7 +241,7 @@ def test_kernels_as_cpp(name: str) -> None:
     for k, each in enumerate(found):
         status, rows = run(library, f"rows{k}", each)
         rounded = any(
-            isinstance(m, Each | Product) or (isinstance(m, Operation) and m.op.name in ROUNDED)
+            isinstance(m, Each | Product) or (isinstance(m, Operation) and m.op.name == "pow")
             for m in every(each.region.block)
         )
         for point, ended, row, right in zip(each.points, status, rows, wanted(each), strict=True):

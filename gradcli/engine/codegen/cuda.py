@@ -158,7 +158,7 @@ class Function(Arrays):
     def __init__(self, region: Region, functions: Mapping[str, str], memory: Memory) -> None:
         super().__init__(memory)
         self.region, self.functions = region, functions
-        self.scalars = Scalars(Cuda(self.lines), together=True)
+        self.scalars = Scalars(Cuda(self.lines), several={})
         self.stacks: dict[Value, Stack] = {}
         self.constants: dict[Value, Any] = {}
 

@@ -51,7 +51,7 @@ from .llvm_scalars import Machine
 from .llvm_types import apart, llvm_type, llvm_types
 from .llvm_vectors import of_elements
 from .llvm_work import counted_at, work_of
-from .scalar_ops import NotNative
+from .scalar_ops import ON_SEVERAL, NotNative
 from .scalar_writer import Scalars
 
 SHORT = 2**16  # instructions of a loop that is counted as a whole
@@ -71,7 +71,10 @@ class Emitter:
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
         machine = Machine(frame, Calls(frame, called, vectors))
-        self.builder, self.scalars = frame.builder, Scalars(machine, together=vectors is not None)
+        self.builder, self.scalars = (
+            frame.builder,
+            Scalars(machine, ON_SEVERAL if vectors else None),
+        )
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
         self.given_places: dict[Value, Any] = {}  # the places of new arrays that have one already

@@ -3,14 +3,14 @@ of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...ops import OPS
 from ...ops.rule_values import evaluate
 from ..ir.instructions import Operation
 from ..ir.types import Type, is_float
-from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, ON_SEVERAL, NotNative, power_of
+from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, NotNative, power_of
 
 _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # of ints
 
@@ -40,11 +40,14 @@ class Machine(Protocol):
 
 
 class Scalars:
-    """Emits operations on scalars; for several rows or points at once if `together` holds."""
+    """Emits operations on scalars. `several` are the rules of ops where several rows or points are
+    computed at once; None where one is."""
 
-    def __init__(self, machine: Machine, together: bool = False) -> None:
-        self.machine, self.together = machine, together
-        self.on_doubles = ON_FLOATS | ON_SEVERAL if together else ON_FLOATS
+    def __init__(
+        self, machine: Machine, several: Mapping[str, Callable[..., Any]] | None = None
+    ) -> None:
+        self.machine, self.together = machine, several is not None
+        self.on_doubles = {**ON_FLOATS, **(several or {})}
 
     def operation(self, made: Operation, operands: Sequence[Any]) -> Any:
         """The result of an operation, in its type. Raises NotNative."""
