@@ -14,7 +14,7 @@ import pytest
 from gradcli.engine.backends.tiers import policy
 from gradcli.engine.codegen.machine import can_compile
 from gradcli.engine.formulas.functions import scalar_function
-from gradcli.engine.ir.instructions import Block, Operation, Region, Value
+from gradcli.engine.ir.instructions import Block, Constant, Operation, Region, Value
 from gradcli.engine.ir.types import F64
 from gradcli.ops import OPS
 
@@ -128,3 +128,31 @@ def test_special_values(name: str) -> None:
             assert str(got) == str(wanted), columns[:, k]
         else:
             assert abs(got - wanted) <= (ULPS + 1) * math.ulp(wanted), columns[:, k]
+
+
+def power_on_rows(x: Any, exponent: float) -> Any:
+    """A power whose exponent is known."""
+    base, power, result = Value(F64), Value(F64), Value(F64)
+    made = [Constant(exponent, power), Operation(OPS["pow"], (base, power), result)]
+    (found,), _ = RowsKernel(Region("f", Block((base,), made, (result,))), [], [True]).run(
+        len(x), (x,)
+    )
+    return found
+
+
+@pytest.mark.parametrize("exponent", [*range(-16, 0), *range(1, 17)])
+def test_whole_powers(exponent: int) -> None:
+    """As products, with zeros, denormals, infinities and nan; most are rounded once."""
+    x = np.concatenate([signed(1e-30, 1e30), signed(0.5, 2.0), SPECIAL])
+    found, function = power_on_rows(x, float(exponent)), scalar_function(OPS["pow"])
+    most = 2.0 if exponent in (2, 3) else 0.51
+    with mpmath.workprec(160):
+        for at, got in zip(x.tolist(), found.tolist(), strict=True):
+            wanted = function(at, float(exponent))
+            if wanted == 0 or not math.isfinite(wanted):
+                assert str(got) == str(wanted), at
+            elif abs(wanted) < 1e-290:  # of which the rests have no digits
+                assert abs(got - wanted) <= max(math.ulp(wanted), 1e-15 * abs(wanted)), at
+            else:
+                error = abs(mpmath.mpf(got) - mpmath.mpf(at) ** exponent)
+                assert error <= most * math.ulp(wanted), at

@@ -111,6 +111,9 @@ def _power(m: Any, x: Any, exponent: int) -> Any:
 
     found: Any = None
     factor, left = (x, 0.0), abs(exponent)
+    if exponent < 0:
+        inverse = 1.0 / x
+        factor = inverse, inverse * m.fma(-inverse, x, 1.0)
     while left:
         if left & 1:
             found = factor if found is None else product(found, factor)
@@ -118,9 +121,6 @@ def _power(m: Any, x: Any, exponent: int) -> Any:
         if left:
             factor = product(factor, factor)
     value, rest = found
-    if exponent < 0:
-        inverse = 1.0 / value
-        value, rest = inverse, inverse * (m.fma(-inverse, value, 1.0) - inverse * rest)
     # Without a rest that counts, the value keeps its sign, also as a zero or an infinity.
     return m.where((rest != 0) == (m.abs(rest) < math.inf), value + rest, value)
 
