@@ -300,7 +300,9 @@ def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
 
 def _flat(made: Each) -> Each | None:
     """An `each` over several axes as one over one axis. None if its points aren't only used in
-    order."""
+    order, or numbers are combined along the last axis first."""
+    if any(place is None for _, place in made.given):
+        return None
     places = [inner for inner in made.body.instructions if isinstance(inner, Affine)]
     index = Value(I64)
     names = {each.result: index for each in places if are_in_order(made, each.result)}
