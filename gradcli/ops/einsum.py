@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations, starmap
 from math import prod
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from .rows import inner_shapes
 from .rows_linalg import are_small
 from .rules import Shape, conj, fit, reshaped
 
+ROOM = 2**20  # elements of a product on the way
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -135,14 +137,61 @@ def roles_of(terms: Sequence[str], output: str) -> Roles | None:
     return None if alone or not found.inner else found
 
 
+class Step(NamedTuple):
+    """The sums of products of two arrays among several: their positions, the later one first, and
+    the labels of the result, which comes after the other arrays."""
+
+    places: tuple[int, int]
+    labels: str
+
+
+def steps_of(terms: Sequence[str], output: str, sizes: Mapping[str, int]) -> list[Step] | None:
+    """Sums of products of several arrays as sums of products of two at a time, of those first whose
+    product is the smallest beside them. None if a product on the way is large, and larger than the
+    arrays themselves."""
+
+    def size(labels: str) -> int:
+        return prod([sizes[label] for label in labels])
+
+    labels, steps = [*terms], list[Step]()
+    most = max([ROOM, *map(size, (*terms, output))])
+
+    def step(first: int, second: int) -> Step:
+        others = [term for k, term in enumerate(labels) if k not in (first, second)]
+        needed = {*output, *"".join(others)}
+        both = dict.fromkeys(labels[first] + labels[second])
+        kept = "".join([label for label in both if label in needed])
+        return Step((second, first), kept if others else output)
+
+    def growth(found: Step) -> int:
+        return size(found.labels) - sum([size(labels[k]) for k in found.places])
+
+    while len(labels) > 1:
+        found = min(starmap(step, combinations(range(len(labels)), 2)), key=growth)
+        if size(found.labels) > most:
+            return None
+        steps.append(found)
+        for k in found.places:
+            del labels[k]
+        labels.append(found.labels)
+    return steps
+
+
 def _summed(
     xp: Any, arrays: Sequence[Any], terms: Sequence[str], output: str, sizes: dict[str, int]
 ) -> Any:
     """The sum of the products of arrays with these labels; of two, as a product of matrices if it
-    is one and these aren't small."""
+    is one and these aren't small; of more, two at a time."""
+    if len(arrays) > 2 and (steps := steps_of(terms, output, sizes)):
+        held, labels = [*arrays], [*terms]
+        for step in steps:
+            pair, own = [held.pop(k) for k in step.places], [labels.pop(k) for k in step.places]
+            held.append(_summed(xp, pair, own, step.labels, sizes))
+            labels.append(step.labels)
+        return held[0]
     roles = roles_of(terms, output) if all(a.dtype.kind in "fc" for a in arrays) else None
     if roles is None or 0 in sizes.values() or are_small(*roles.sizes(sizes)[1:]):
-        return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 2)
+        return xp.einsum(f"{','.join(terms)}->{output}", *arrays)
     count, m, k, n = roles.sizes(sizes)
     left, right = [
         xp.ascontiguousarray(

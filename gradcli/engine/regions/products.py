@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from math import prod
 from typing import Any
 
 from ...diagnostics import Span
-from ...ops.einsum import Roles, einsum_terms, roles_of
+from ...ops.einsum import Roles, Step, einsum_terms, roles_of, steps_of
 from ...ops.op import OpError
 from ..ir.instructions import LARGE_PRODUCT, Value
 from ..ir.types import BOOL, F32, I64, ArrayType, is_float, strides, widest
@@ -98,6 +98,8 @@ class Products(Reductions):
         are_ints = all(part.type == I64 for part in parts)
         if work < LARGE_PRODUCT or len(parts) == 1 or (roles is not None and are_ints):
             return self.looped_products(parts, terms, result, sizes, span)
+        if roles is None and len(parts) > 2 and (steps := steps_of(terms, result, sizes)):
+            return self.products_of_pairs(factors, terms, steps, span)
         if roles is None:
             raise NotCompiled("many products other than those of matrices are not compiled", span)
         return self.products_of_matrices(factors, terms, result, roles, sizes, span)
@@ -163,6 +165,17 @@ class Products(Reductions):
         """The element of an array at labels. Axes of one element are broadcast."""
         sizes = zip(labels, array.shape, strict=True)
         return array.at([at[each] if n > 1 else self.builder.constant(0) for each, n in sizes])
+
+    def products_of_pairs(
+        self, factors: Sequence[Any], terms: Sequence[str], steps: Iterable[Step], span: Span
+    ) -> Any:
+        """The sums of products of several factors, two at a time."""
+        held, labels = [*factors], [*terms]
+        for step in steps:
+            pair, own = [held.pop(k) for k in step.places], [labels.pop(k) for k in step.places]
+            held.append(self.by_subscripts(f"{','.join(own)}->{step.labels}", pair, span))
+            labels.append(step.labels)
+        return held[0]
 
     # ---- products of matrices --------------------------------------------------------------------
 
