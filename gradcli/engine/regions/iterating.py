@@ -7,8 +7,8 @@ of few elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from .columns import ROOM, ROOM_ON_ROWS
 from .flow import appends, breaks, returns
 from .kinds import Stored, Table
 from .loops import MOST_TURNS, Loop, Loops
-from .names import NotCompiled, Picks, UnknownInt
+from .names import NotCompiled, Picks, UnknownInt, Unresolved
 from .ranges import Ints, Items, Over, Range, Zipped
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
@@ -39,7 +39,21 @@ class Iterating(Loops):
         self.with_tables(node, lambda: self.any_while(node))
 
     def any_while(self, node: program.While) -> None:
+        if self.never_begins(node):
+            self.condition(node.condition)
+            return
         self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
+
+    def never_begins(self, node: program.While) -> bool:
+        """Whether the condition of a loop is known not to hold at first. Then its body, which may
+        be about more items than there are, isn't lowered."""
+        before = dict(self.names.held)
+        try:
+            with self.builder.inside(Block()), suppress(NotCompiled, Unresolved):
+                return self.builder.known.get(self.condition(node.condition)) is False
+            return False
+        finally:
+            self.names.held = before
 
     def for_loop(self, node: program.For) -> None:
         self.with_tables(node, lambda: self.any_for(node))
@@ -143,17 +157,6 @@ class Iterating(Loops):
         except NotCompiled:
             self.stays_loop.add(id(node))
             as_loop()
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Takes back what was lowered in this context, if that isn't compiled."""
-        held, copied = dict(self.names.held), set(self.copied)
-        try:
-            with self.builder.undoing(NotCompiled):
-                yield
-        except NotCompiled:
-            self.names.held, self.copied = held, copied
-            raise
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
         """A loop over ints that aren't known. Where it isn't compiled as a loop, the region may be

@@ -27,7 +27,9 @@ from .names import (
     Absent,
     Name,
     NotCompiled,
+    Picks,
     Unknown,
+    UnknownInt,
     Unresolved,
 )
 from .ranges import Over, Range
@@ -169,7 +171,13 @@ class Loops(Counting):
 
     def settles(self, loop: Loop, kinds: list[Kind]) -> bool:
         """Whether an iteration that gets these kinds carries on the same ones."""
-        return _given(loop, self.iteration(loop, kinds)) == kinds
+        try:
+            with self.attempt():
+                return _given(loop, self.iteration(loop, kinds)) == kinds
+        except (Picks, UnknownInt):
+            raise
+        except NotCompiled:  # of fewer items, for example
+            return False
 
     def widened(self, loop: Loop, kinds: list[Kind], iteration: Iteration) -> list[Kind]:
         """The kinds that fit both before and after an iteration."""
