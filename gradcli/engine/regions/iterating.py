@@ -23,7 +23,8 @@ from .names import NotCompiled, Picks, UnknownInt, Unresolved
 from .ranges import Ints, Items, Over, Range, Zipped
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
-# Instructions of all iterations of a loop that counts the indices of few elements.
+# Instructions of all iterations of a loop that counts the indices of few elements, or that appends
+# to lists which could be in memory.
 MOST_INSTRUCTIONS = 1024
 
 
@@ -115,24 +116,44 @@ class Iterating(Loops):
         self, node: program.For, over: Over, size: int, items: Callable[[], Any]
     ) -> None:
         """A loop over `size` items. Where it isn't compiled as a loop, and they are few, it is
-        unrolled."""
+        unrolled. If that is much code, the lists to which it appends are put in memory."""
         if size > MAX_UNROLLED:
             self.loop(node, over)
             return
+
+        def as_loop() -> None:
+            self.loop_or_turns(
+                node,
+                lambda: self.loop(node, over, short=isinstance(over, Range)),
+                lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS),
+            )
+
         if id(node) not in self.one_by_one:
-            try:
-                with self.attempt():
-                    self.loop_or_turns(
-                        node,
-                        lambda: self.loop(node, over, short=isinstance(over, Range)),
-                        lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS),
-                    )
+            if self.compiles(as_loop):
                 return
-            except Picks:
-                raise
-            except NotCompiled:  # an index that has to be known, or lists of other lengths
-                self.one_by_one.add(id(node))
+            # An index that has to be known, or lists of other lengths.
+            self.one_by_one.add(id(node))
+        if self.puts_lists_in_memory and appends(node):
+            if id(node) not in self.stays_loop:
+                if self.compiles(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
+                    return
+                self.stays_loop.add(id(node))
+            if self.compiles(as_loop):
+                return
         self.unrolled(node, items())
+
+    def compiles(self, lower: Callable[[], None]) -> bool:
+        """Lowers something, if that is compiled. Returns whether it is."""
+        size = self.size
+        try:
+            with self.attempt():
+                lower()
+            return True
+        except Picks:
+            raise
+        except NotCompiled:
+            self.size = size  # what is lowered again counts once
+            return False
 
     def loop_or_turns(
         self,
