@@ -16,7 +16,7 @@ class RegionText(NamedTuple):
 
     parameters, results  their names
     text                 of the region; empty if it has no machine code
-    calls                the Python functions that it calls
+    calls                the names of the Python functions that it calls
     reasons              why statements aren't in it, or why there is no machine code, each with its
                          place
     """
@@ -50,4 +50,5 @@ def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None
         text, apart, calls, _ = kernel_text(lowered.region, lowered.others)
     except NotNative as reason:
         return "", [], [(reason.reason, reason.span)]
-    return text + apart, list(calls), []
+    names = [call if isinstance(call, str) else call.name for call in calls]
+    return text + apart, list(dict.fromkeys(names)), []

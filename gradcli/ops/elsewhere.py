@@ -129,6 +129,7 @@ _CALLS = _by_word(
             "copy deepcopy clone"
         ),
         "write `len(x) == 0`": "isempty",
+        "`l[-1]` is the last item, and `l[:-1]` the list without it": "pop pop_back",
         "the device is an option: `--device cuda`": "cuda cpu to device_put",
         "write a loop: `for v in xs { … }`": "scan fori_loop while_loop reduce",
         "write `if`: a branch may depend on values": "cond",

@@ -266,6 +266,13 @@ def test_machine_code_names_what_it_calls_of_python(gradcli: Run) -> None:
     assert shown.endswith("; line 2: `print` is not compiled\n")
 
 
+def test_machine_code_names_what_it_calls_on_arrays(gradcli: Run) -> None:
+    pytest.importorskip("llvmlite")
+    program = "var x = [[2.0, 0.3], [0.1, 1.5]]\na = arange(900.0).reshape(30, 30)\ny = sort(x[0] * 2), sort(x), a @ (a * x[0, 0])"
+    shown = gradcli("eval", "-e", program, "--show", "llvm").out
+    assert "\n; calls of Python: arange, sort, matmul\n" in shown
+
+
 def test_machine_code_says_what_has_none(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """No program comes to that yet: so a region takes a power that none has."""
     pytest.importorskip("llvmlite")

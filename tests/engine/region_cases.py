@@ -34,6 +34,8 @@ PROGRAMS = {
     "a formula": "output x**2 * sin(x) / 3 + n",
     "ints stay ints": "k = n * 3 - 7 // 2\noutput k, k % 3, -k, n**2",
     "powers of ints": "output n**2, n**0, n**-1, 2**-3, n**0.5, n**x",
+    "signs of a long series": "s = 0.0\nfor k in range(100) { s += (-1)**k / (k + x) }\noutput s, 2**62, (-2)**63",
+    "powers that branches count": "k = 0\nfor i in range(9) { if x * i > 3 { k += 1 } }\noutput (-1)**k, 2**(k - 9), n**k, true**k, (-2)**(k + 57), 3**(k + 33)",
     "ints beside floats": "output n + x, n / 2, n * 1.0, maximum(n, x)",
     "bools": "a = x > 1\noutput a, not a, a and n > 5, a or x < 0, 1 < n <= 4",
     "a condition": "y = x if n > 3 else -x\noutput y",

@@ -13,6 +13,9 @@ HEAD = """var a = 0.5
 idx = int64(arange(20) * 3 % 20)
 jdx = int64(arange(20) * 7 % 20)
 few = [a, 2 * a, 3.0]
+fixed = [true, false, true, false, false]
+free = []
+for k in range(5) { if not fixed[k] { free = append(free, k) } }
 x = a * arange(20.0)
 m = outer(x, arange(20.0) + 1)
 c = reshape(a * arange(8000.0), 20, 20, 20)
@@ -39,6 +42,8 @@ PARTS = (
     "c[0, :, idx]",
     "c[idx, [[1], [2]]]",  # of several shapes
     "c[..., [1, 2]]",
+    "m[free][:, free]",
+    "x[[k for k in range(9) if not k % 3 == 0]]",
 )
 
 
@@ -54,7 +59,9 @@ def test_parts(part: str, tier: int) -> None:
         assert_same(answer(source), expected(source))
 
 
-@pytest.mark.parametrize("part", ["m[idx]", "m[[0, 1]][:, [2, 3]]", "m[idx][idx]", "c[idx][:, 1]"])
+@pytest.mark.parametrize(
+    "part", [*PARTS[-2:], "m[idx]", "m[[0, 1]][:, [2, 3]]", "m[idx][idx]", "c[idx][:, 1]"]
+)
 def test_regions_have_parts_and_parts_of_these(part: str) -> None:
     assert not lowered(f"{HEAD}output {part}").reasons
 

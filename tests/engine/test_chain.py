@@ -10,6 +10,7 @@ import sympy
 from gradcli.engine.symbolic.algebra import detached
 from gradcli.engine.symbolic.calculus import derivative, evaluate
 from gradcli.engine.symbolic.chain import Chain, Names, UnknownError, rates_of
+from gradcli.engine.symbolic.exact import binary
 from gradcli.engine.symbolic.limits import Budget
 
 X, Y = sympy.symbols("x y", real=True)
@@ -53,6 +54,22 @@ def test_another_point() -> None:
     found = [chain.slope(point, ONE, None, 50) for point in (one, two, one)]
     assert found[0] == found[2] != found[1]
     assert found[1] == made(5)[0].slope(two, ONE, None, 50)
+
+
+@pytest.mark.parametrize(
+    ("power", "has_name"),
+    [
+        ((X + Y) ** binary(2.4), True),
+        (2 * (X / 3 + 1) ** binary(-0.7), True),
+        ((X + Y) ** binary(2.5), False),
+        (X ** binary(2.4), False),
+    ],
+)
+def test_powers_with_exponents_of_many_digits_have_names(power: Any, has_name: bool) -> None:
+    names = Names(10_000)
+    short = names.shortened(power, 1.0, Budget(10_000))
+    assert (short in names.definitions) == has_name
+    assert names.definitions.get(short, short) == power
 
 
 def test_what_sympy_has_no_formula_for() -> None:

@@ -132,7 +132,7 @@ LARGE = [  # arrays that stay in memory
 GATHERED = "u = ones(400) * x + y\ni = int64(u * 3) % 9\nz = sum(u[i + 9] * u) + sum(reshape(u, [100, 4]), axis = 0)[1] * n\noutput z, sum(i * n)"
 # Of each table how many kernels there are, as what isn't compiled is left out, and what makes them.
 GROUPS: dict[str, tuple[int, Callable[[], Iterator[Case]]]] = {
-    "programs": (106, lambda: cases(HEAD, [*PROGRAMS.values(), *STEPS_BACK])),
+    "programs": (110, lambda: cases(HEAD, [*PROGRAMS.values(), *STEPS_BACK])),
     "loops": (68, lambda: cases(SCALARS, LOOPS.values(), orders=2)),
     "recursion": (2, lambda: cases(HEAD, RECURSIVE.values())),
     "small arrays": (
@@ -141,7 +141,7 @@ GROUPS: dict[str, tuple[int, Callable[[], Iterator[Case]]]] = {
     ),
     "large arrays": (44, lambda: cases(SCALARS, LARGE, orders=2)),
     "random programs": (
-        70,
+        68,
         lambda: cases("", [Writer(seed).program() for seed in range(40)], hard=True),
     ),
     "ops on floats": (80, lambda: ops(F64)),

@@ -68,6 +68,10 @@ OTHERS = {
     "the last rows": "u = array([x, 1.0])\nfor i in range(30) { u = u * 1.1; if i % 4 != 1 { l = append(l, {at: i, u: u, v: [x, x * i]}); if len(l) > 5 { l = l[1:] } } }\nfor e in l { s = s + e.at * e.u[0] + e.v[1] }\noutput s, l[0].u",
     "nothing left": "while len(l) < 9 { l = append(l, x + len(l)) }\nm = l[20:]\nn = l[5:2]\nfor v in m { s = s + v }\nfor v in n { s = s + v }\noutput s, len(m), len(n), x",
     "lists of another's length": "for i in range(30) { a = []; for v in l { a = append(a, v * 2.0) }; for v in a { s = s + v }; if i * x > 2.0 { l = append(l, x * i) } }\noutput s",
+    "the last two of a stack": "for v in [x, 0.1, 0.7, x * x, 0.2] { l = append(l, [v, 1]); while len(l) > 1 and l[-2][0] > l[-1][0] { a = l[-2]; b = l[-1]; n = a[1] + b[1]; l = append(l[:-2], [(a[0] * a[1] + b[0] * b[1]) / n, n]) } }\n"
+    "for a, b in l { s = s + a * a * b }\noutput s, len(l)",
+    "a convex hull": "p = []\nfor i in range(30) { p = append(p, [i * 0.1, sin(i * i + x)]) }\nfor c in p { while len(l) >= 2 and (l[-1][0] - l[-2][0]) * (c[1] - l[-2][1]) <= (l[-1][1] - l[-2][1]) * (c[0] - l[-2][0]) { l = l[:-1] }; l = append(l, c) }\n"
+    "for a, b in l { s = s + a * b }\noutput s, len(l)",
     "too much code one by one": "w = ones([6, 4]) * 0.3\nh = zeros(4) + x\nfor t in range(40) { z = sigmoid(concatenate([h, [x, 1.0 * t]]) @ w)\n"
     "r = tanh(concatenate([z * h, [1.0, x]]) @ w)\nu = sigmoid(concatenate([r, [x, x * t]]) @ w)\nh = u * h + (1 - u) * r\nl = append(l, h) }\n"
     "for v in l { s = s + sum(v) }\noutput s, l[-1], len(l)",

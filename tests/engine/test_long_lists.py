@@ -43,6 +43,16 @@ PROGRAMS = {
     "an array of a table": "t = array(table(n))\nfor i in range(n) { t[i][i] += x; t[i][i - 1] *= 2.0 }\noutput sum(t @ t)",
     "ints": "c = [[i, i * j] for i in range(90) for j in [1, 2]]\nfor i in range(90) { c[i * 7 % 180][1] += i }\noutput c[7], x",
 }  # fmt: skip
+# Lists of fewer numbers, made by loops that would be too much code iteration by iteration.
+FEWER = {
+    "a history of training": "p = [x, 0.3]\nv = [0.0, 0.0]\nfn loss(p) = (1 - p[0])**2 + 5 * (p[1] - p[0]**2)**2 + sin(p[0] * p[1])\n"
+    "h = []\nfor t in range(1, 40) { g = grad(loss)(p); for k in [0, 1] { v[k] = 0.9 * v[k] + g[k]; p[k] -= 0.01 * v[k] / (1 - 0.9**t) }; h = append(h, loss(p)) }\n"
+    "output h[-1], min(h), h[3], p, len(h)",
+    "a statistic of each sample": "u = uniform([20, 8])\nfn middle(d) { d = sort(d); w = 0.0; t = 0.0; for k in range(8) { q = sigmoid(x * k); w += q; t += q * d[k] }; return t / w }\n"
+    "h = []\nfor b in range(20) { r = []; for v in u[b] { r = append(r, v * x + sin(v)) }; h = append(h, middle(r)) }\nh = sort(h)\noutput h[1], h[18], std(h)",
+    "points and ints": "p = [1.0, x]\nh = []\nc = []\nfor i in range(30) { for k in range(4) { p = [p[0] + 0.1 * sin(p[1] * i) * exp(-p[0]**2), p[1] - 0.1 * cos(p[0] + k) * log(2 + p[1]**2)]; p = [p[1], p[0] * x + tanh(p[1])] }\n"
+    "h = append(h, p); c = append(c, i * i) }\noutput h[7], sum([a * b for a, b in h]), sum(c) * x, c[-1]",
+}  # fmt: skip
 # What the interpreter runs: the list is no longer one of numbers of one type, or of one length.
 MIXED = {
     "an int": "for i in range(n) { m[i][i - 1] = 3 }\noutput m",
@@ -54,16 +64,16 @@ MIXED = {
 
 
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
-@pytest.mark.parametrize("name", [*PROGRAMS, *MIXED])
+@pytest.mark.parametrize("name", [*PROGRAMS, *FEWER, *MIXED])
 def test_they_give_the_same(name: str, tier: int) -> None:
-    source = HEAD + (PROGRAMS | MIXED)[name]
+    source = HEAD + (PROGRAMS | FEWER | MIXED)[name]
     with only(tier, FIRST_USE):
         assert_same(run_again(source), expected(source)[1:3])
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*PROGRAMS, *FEWER])
 def test_regions_have_all_of_them(name: str) -> None:
-    source = HEAD + PROGRAMS[name]
+    source = HEAD + (PROGRAMS | FEWER)[name]
     assert not lowered(source).reasons
 
 
@@ -75,3 +85,8 @@ def test_their_code_is_short() -> None:
         return len(lowered(f"{HEAD.replace('12', str(n))}{body}").region.block.instructions)
 
     assert size(60) == size(20)
+
+
+@pytest.mark.parametrize("name", FEWER)
+def test_loops_that_make_shorter_lists_stay_loops(name: str) -> None:
+    assert lowered(HEAD + FEWER[name]).text.count("\n") < 2000

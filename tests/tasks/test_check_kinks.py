@@ -36,6 +36,29 @@ def test_kinks_are_found_and_are_no_failures(
     assert found.exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "y = none",  # nothing
+        "y = [x, x]",  # other parts
+        "y = array([x, x])",  # another shape
+        "l = []; y = l[0]",  # an error
+    ],
+)
+def test_an_output_may_have_a_value_to_one_side_alone(other: str) -> None:
+    found = run(f"var x = 1.5; if x <= 1.5 {{ y = x * x }} else {{ {other} }}; output y")
+    (kink,) = found.kinks
+    assert kink.left == pytest.approx(3.0, rel=1e-6)
+    assert math.isnan(kink.right)
+    assert found.exit_code == 0
+
+
+@pytest.mark.parametrize("made", ["l", "{n: l}", "array(l)"])
+def test_an_output_may_have_fewer_parts_beside_the_point(made: str) -> None:
+    search = "l = [x]; while abs(l[-1] - x) < 0.46 { l = append(l, l[-1] + x / 10) }"
+    assert verdicts(run(f"var x = 1.5; {search}; y = {made}")) == AGREED
+
+
 def test_a_kink_that_does_not_matter_is_none() -> None:
     found = run("var x = 0.0; y = abs(x)**3 + x")
     assert finding(found, "differences").verdict == "agree"

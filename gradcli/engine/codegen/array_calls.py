@@ -29,6 +29,10 @@ class ArrayCall(Protocol):
     """A function that machine code calls with the addresses of arrays and numbers, and then with
     the addresses that it fills."""
 
+    @property
+    def name(self) -> str:
+        """The name of its entry of the table."""
+
     def on_memory(self) -> Callable[..., None]:
         """The function, which raises StepBack."""
 
@@ -39,6 +43,10 @@ class Multiplied(Struct):
     sizes: tuple[int, int, int, int]
     transposed: tuple[bool, bool]
     dtype: str
+
+    @property
+    def name(self) -> str:
+        return "matmul"
 
     def on_memory(self) -> Callable[..., None]:
         (left, right), dtype = self.transposed, self.dtype
@@ -62,6 +70,10 @@ class Computed(Struct):
     def by(cls, made: Structural) -> Computed:
         """The function of an instruction."""
         return cls(made.applied, tuple([value.type for value in made.results]))
+
+    @property
+    def name(self) -> str:
+        return self.applied.op.name
 
     @property
     def work(self) -> int:

@@ -247,8 +247,11 @@ class Builder:
         return found
 
     def _folded(self, op: Op, values: Sequence[Value]) -> int | bool | None:
-        """The result of an op on known ints, if it is a bool or an int of 64 bits."""
+        """The result of an op on known ints, if it is a bool or an int of 64 bits, or of `not` of
+        a known bool."""
         known = [self.known.get(value) for value in values]
+        if op.name == "logical_not" and type(known[0]) is bool:
+            return not known[0]
         if op.name not in _ON_INTS or any(type(k) is not int for k in known):
             return None
         if op.name in ("floordiv", "mod") and known[1] == 0:

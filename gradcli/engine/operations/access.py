@@ -77,7 +77,14 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         raise
 
 
-def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
+def list_item(
+    run: Run,
+    items: List,
+    index: tuple[Any, ...],
+    span: Span,
+    help: str = "indices count from 0",
+) -> Any:
+    """The item of a list, or a part of it. `help` is for an index that is out of range."""
     first = index[0]
     if type(first) is Lanes:  # items may differ in kind, so rows must agree on one
         first = uniform_value(run, first)
@@ -89,7 +96,7 @@ def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
                 "E303",
                 f"index {first} is out of range for a list of {len(items)}",
                 span,
-                help="indices count from 0",
+                help=help,
             )
         value = items[first]
     elif first is None or first is Ellipsis or hasattr(first, "dtype"):

@@ -228,7 +228,8 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
         ):
             run.fail("E303", "an entry of a list is named by an int", site.span)
         i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
-        old = list_item(run, container, (i,), site.span)
+        help = "indices count from 0; `append(l, v)` gives a longer list"
+        old = list_item(run, container, (i,), site.span, help)
         sole = sole and container.holders() <= _SOLE_LIST
         if rest:
             if sole:

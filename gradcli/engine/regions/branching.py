@@ -151,6 +151,17 @@ class Branching:
             finally:
                 path.pop()
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Takes back what was lowered in this context, if that isn't compiled."""
+        held, copied = dict(self.names.held), set(self.copied)
+        try:
+            with self.builder.undoing(NotCompiled):
+                yield
+        except NotCompiled:
+            self.names.held, self.copied = held, copied
+            raise
+
     def counting(self, value: Value) -> frozenset[int]:
         """The loops, by identity, that would have to be lowered iteration by iteration to make an
         int known."""

@@ -28,10 +28,15 @@ class GrowingLists(Requests):
     numbers."""
 
     def grow(
-        self, names: Sequence[Name], given: Sequence[Kind], turns: Value, short: bool, span: Span
+        self,
+        names: Sequence[Name],
+        given: Sequence[Kind],
+        turns: Value,
+        only_long: bool,
+        span: Span,
     ) -> list[Grown]:
-        """Makes room in the lists to which each iteration of a loop appends something; if the loop
-        is `short`, in those of many floats. `given` are the kinds after the first iteration."""
+        """Makes room in the lists to which each iteration of a loop appends something, or in
+        `only_long` ones of floats. `given` are the kinds after the first iteration."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
             items = _appended(kind_of(held), kind)
@@ -40,7 +45,7 @@ class GrowingLists(Requests):
                 size = len(held) + appended * max(self.known_int(turns, span), 0)
                 whole = ArrayType(items.element, (size, *items.shape[1:]))
                 is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
-                if short and not (is_long and self.puts_lists_in_memory):
+                if only_long and not (is_long and self.puts_lists_in_memory):
                     continue
                 columns = Stored(self.builder.zero(whole), listed=True)
                 growing = Table(columns, self.builder.constant(0))

@@ -7,8 +7,8 @@ of few elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,11 +19,12 @@ from .columns import ROOM, ROOM_ON_ROWS
 from .flow import appends, breaks, returns
 from .kinds import Stored, Table
 from .loops import MOST_TURNS, Loop, Loops
-from .names import NotCompiled, Picks, UnknownInt
+from .names import NotCompiled, Picks, UnknownInt, Unresolved
 from .ranges import Ints, Items, Over, Range, Zipped
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
-# Instructions of all iterations of a loop that counts the indices of few elements.
+# Instructions of all iterations of a loop that counts the indices of few elements, or that appends
+# to lists which could be in memory.
 MOST_INSTRUCTIONS = 1024
 
 
@@ -39,7 +40,21 @@ class Iterating(Loops):
         self.with_tables(node, lambda: self.any_while(node))
 
     def any_while(self, node: program.While) -> None:
+        if self.never_begins(node):
+            self.condition(node.condition)
+            return
         self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
+
+    def never_begins(self, node: program.While) -> bool:
+        """Whether the condition of a loop is known not to hold at first. Then its body, which may
+        be about more items than there are, isn't lowered."""
+        before = dict(self.names.held)
+        try:
+            with self.builder.inside(Block()), suppress(NotCompiled, Unresolved):
+                return self.builder.known.get(self.condition(node.condition)) is False
+            return False
+        finally:
+            self.names.held = before
 
     def for_loop(self, node: program.For) -> None:
         self.with_tables(node, lambda: self.any_for(node))
@@ -101,24 +116,44 @@ class Iterating(Loops):
         self, node: program.For, over: Over, size: int, items: Callable[[], Any]
     ) -> None:
         """A loop over `size` items. Where it isn't compiled as a loop, and they are few, it is
-        unrolled."""
+        unrolled. If that is much code, the lists to which it appends are put in memory."""
         if size > MAX_UNROLLED:
             self.loop(node, over)
             return
+
+        def as_loop() -> None:
+            self.loop_or_turns(
+                node,
+                lambda: self.loop(node, over, short=isinstance(over, Range)),
+                lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS),
+            )
+
         if id(node) not in self.one_by_one:
-            try:
-                with self.attempt():
-                    self.loop_or_turns(
-                        node,
-                        lambda: self.loop(node, over, short=isinstance(over, Range)),
-                        lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS),
-                    )
+            if self.compiles(as_loop):
                 return
-            except Picks:
-                raise
-            except NotCompiled:  # an index that has to be known, or lists of other lengths
-                self.one_by_one.add(id(node))
+            # An index that has to be known, or lists of other lengths.
+            self.one_by_one.add(id(node))
+        if self.puts_lists_in_memory and appends(node):
+            if id(node) not in self.stays_loop:
+                if self.compiles(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
+                    return
+                self.stays_loop.add(id(node))
+            if self.compiles(as_loop):
+                return
         self.unrolled(node, items())
+
+    def compiles(self, lower: Callable[[], None]) -> bool:
+        """Lowers something, if that is compiled. Returns whether it is."""
+        size = self.size
+        try:
+            with self.attempt():
+                lower()
+            return True
+        except Picks:
+            raise
+        except NotCompiled:
+            self.size = size  # what is lowered again counts once
+            return False
 
     def loop_or_turns(
         self,
@@ -143,17 +178,6 @@ class Iterating(Loops):
         except NotCompiled:
             self.stays_loop.add(id(node))
             as_loop()
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Takes back what was lowered in this context, if that isn't compiled."""
-        held, copied = dict(self.names.held), set(self.copied)
-        try:
-            with self.builder.undoing(NotCompiled):
-                yield
-        except NotCompiled:
-            self.names.held, self.copied = held, copied
-            raise
 
     def loop_or_unrolled(self, node: program.For, over: Range) -> None:
         """A loop over ints that aren't known. Where it isn't compiled as a loop, the region may be

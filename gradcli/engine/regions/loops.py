@@ -27,7 +27,9 @@ from .names import (
     Absent,
     Name,
     NotCompiled,
+    Picks,
     Unknown,
+    UnknownInt,
     Unresolved,
 )
 from .ranges import Over, Range
@@ -129,7 +131,8 @@ class Loops(Counting):
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
         """The lists that become longer in each iteration of a loop that can't be left; if the loop
-        is short, those of many floats. Where nothing tells how long, they are tables instead."""
+        is short and its iterations aren't too much code, those of many floats. Where nothing tells
+        how long, they are tables instead."""
         if loop.leaves or not appends(loop.node):
             return []
         if self.room and turns not in self.builder.known and not self.can_be_known(turns):
@@ -137,7 +140,9 @@ class Loops(Counting):
         size, kinds = self.size, list(map(kind_of, self.names.of(loop.names)))
         given = _given(loop, self.iteration(loop, kinds))
         self.size = size
-        return self.grow(loop.names, given, turns, loop.short, loop.node.span)
+        is_large = self.puts_lists_in_memory and id(loop.node) in self.stays_loop
+        only_long = loop.short and not is_large
+        return self.grow(loop.names, given, turns, only_long, loop.node.span)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that a later one, or code after the loop,
@@ -169,7 +174,13 @@ class Loops(Counting):
 
     def settles(self, loop: Loop, kinds: list[Kind]) -> bool:
         """Whether an iteration that gets these kinds carries on the same ones."""
-        return _given(loop, self.iteration(loop, kinds)) == kinds
+        try:
+            with self.attempt():
+                return _given(loop, self.iteration(loop, kinds)) == kinds
+        except (Picks, UnknownInt):
+            raise
+        except NotCompiled:  # of fewer items, for example
+            return False
 
     def widened(self, loop: Loop, kinds: list[Kind], iteration: Iteration) -> list[Kind]:
         """The kinds that fit both before and after an iteration."""

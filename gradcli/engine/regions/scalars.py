@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import Op
-from ..ir.instructions import Block, Check, For, Value
+from ..ir.instructions import Block, Value, While
 from ..ir.scalars import WHERE, on_scalars
 from ..ir.types import BOOL, I64, Scalar, is_float
 from .branching import Branching
@@ -43,8 +43,8 @@ class Scalars(Branching):
         return known
 
     def int_power(self, op: Op, base: Value, exponent: Value, span: Span) -> Any:
-        """A power of an int: a float if the exponent is negative. The exponent must be known, or be
-        counted by a loop."""
+        """A power of an int: a float if the exponent is negative. The region is specialised on an
+        exponent that follows from its ints alone, unless a loop counts it."""
         builder = self.builder
 
         def real() -> Value:
@@ -52,7 +52,8 @@ class Scalars(Branching):
 
         if exponent in self.naturals and exponent not in builder.known:
             return self.product(base, exponent, span)
-        if self.counters.keys().isdisjoint(builder.sources(exponent)):
+        is_counted = not self.counters.keys().isdisjoint(builder.sources(exponent))
+        if not is_counted and self.can_be_known(exponent):
             if self.known_int(exponent, span) < 0:
                 return real()
             return builder.operation(op, [base, exponent], span)
@@ -62,16 +63,26 @@ class Scalars(Branching):
         return Mixed(is_int, whole, self.either(is_int, lambda: builder.constant(0.0), real, span))
 
     def product(self, base: Value, times: Value, span: Span) -> Value:
-        """The product of `times` factors `base`, an int. More than 63 factors are left to the
-        interpreter."""
+        """The product of `times` factors `base`, an int, by squaring."""
         builder = self.builder
-        builder.add(Check(builder.apply("lt", [times, builder.constant(64)])))
-        index, before, result = Value(I64), Value(I64), Value(I64)
-        factor, one = builder.cast(base, I64), builder.constant(1)
-        with builder.inside(Block((index, before))) as block:
-            block.results = (builder.apply("mul", [before, factor], span),)
-        builder.add(For(times, (one,), block, (result,)))
-        return result
+        one, two = builder.constant(1), builder.constant(2)
+        condition, body = (Block((Value(I64), Value(I64), Value(I64))) for _ in range(2))
+        results = (Value(I64), Value(I64), Value(I64))
+
+        def with_odd(rest: Value, square: Value, found: Value) -> Value:
+            is_odd = builder.apply("eq", [builder.apply("mod", [rest, two]), one])
+            factor = builder.apply("where", [is_odd, square, one])
+            return builder.apply("mul", [found, factor], span)
+
+        with builder.inside(condition):
+            condition.results = (builder.apply("gt", [condition.parameters[0], one]),)
+        with builder.inside(body):
+            rest, square, found = body.parameters
+            half = builder.apply("floordiv", [rest, two])
+            squared = builder.apply("mul", [square, square], span)
+            body.results = (half, squared, with_odd(rest, square, found))
+        builder.add(While((times, builder.cast(base, I64), one), condition, body, results))
+        return with_odd(*results)
 
     def on_either(self, op: Op, operands: Sequence[Any], k: int, span: Span) -> Any:
         """An op whose `k`th operand is an int or a float. Beside a float, and where the op makes

@@ -16,7 +16,7 @@ import sympy
 from .algebra import array_of, is_bool
 from .calculus import derivative, is_known
 from .exact import binary
-from .limits import Budget
+from .limits import MAX_POWER, Budget
 from .numbers import Numbers
 
 Rates = Mapping[Any, Any]  # how fast symbols move; those that are missing stay
@@ -39,20 +39,31 @@ class Names:
         self._names: dict[Any, Any] = {}
 
     def shortened(self, form: Any, value: Any, budget: Budget) -> Any:
-        """The form of a value, or the names of those of its elements that are larger than that."""
+        """The form of a value, or the names of those of its elements that are larger than that, or
+        have powers that may become so."""
         if isinstance(form, list):
             values = value if isinstance(value, list) else [value] * len(form)
             return [self.shortened(f, v, budget) for f, v in zip(form, values, strict=True)]
         if isinstance(form, np.ndarray):
             return array_of([self.shortened(part, value, budget) for part in form.flat], form.shape)
         is_form = isinstance(form, sympy.Basic) and not is_bool(form)
-        if not is_form or budget.size(form) <= self.limit or not form.free_symbols:
+        if not is_form or not form.free_symbols:
+            return form
+        if budget.size(form) <= self.limit and not any(map(_may_grow, form.atoms(sympy.Pow))):
             return form
         if form not in self._names:
             kind = np.asarray(value).dtype.kind
             name = self._names[form] = sympy.Dummy(real=None if kind == "c" else True)
             self.definitions[name] = form
         return self._names[form]
+
+
+def _may_grow(power: Any) -> bool:
+    """Whether SymPy may work out a power with as many digits as its exponent says, as it takes a
+    common denominator out of it: `((x + 0.055) / 1.055)**2.4`, where 2.4 is a quotient of two
+    large ints."""
+    exponent = power.exp
+    return exponent.is_Rational and exponent.q > MAX_POWER and not power.base.is_Symbol
 
 
 class Link(NamedTuple):

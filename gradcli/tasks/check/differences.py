@@ -77,10 +77,11 @@ class Samples:
         return self._found[k]
 
     def noise(self, k: int) -> float:
-        """The rounding error of the output at a level."""
-        beside = self.level(k)
-        last_places = 2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value))
-        by_step = self.grain / 2 * _quotient(abs(beside.up - beside.down), 2 * beside.step)
+        """The rounding error of the output at a level, on the sides where it has a value."""
+        step, *ends = self.level(k)
+        up, down = (end if math.isfinite(end) else self.value for end in ends)
+        last_places = 2 * self.eps * max(abs(up), abs(down), abs(self.value))
+        by_step = self.grain / 2 * _quotient(abs(up - down), 2 * step)
         return max(last_places, self.floor, smallest(self.eps)) + by_step
 
     def rise(self, k: int) -> float:

@@ -279,12 +279,12 @@ class Case:
         return float(terms.sum()), float(abs(terms).sum())
 
     def total(self, values: list[Any]) -> Any:
-        """The weighted sum of the output's parts."""
-        total: Any = 0.0
-        for value, weight in zip(values, self.weights, strict=True):
-            term = value * weight
-            total = total + (term.sum() if shape_of(term) else term)
-        return total
+        """The weighted sum of the output's parts; nan where these aren't those of the point."""
+        shapes, here = map(shape_of, values), map(shape_of, self.weights)
+        if any(value is None for value in values) or [*shapes] != [*here]:
+            return math.nan
+        terms = [value * weight for value, weight in zip(values, self.weights, strict=True)]
+        return sum([term.sum() if shape_of(term) else term for term in terms], 0.0)
 
     def state(self, variable: str) -> Any:
         """The value of a variable."""
