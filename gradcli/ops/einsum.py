@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, starmap
 from math import prod
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from .rows import inner_shapes
 from .rows_linalg import are_small
 from .rules import Shape, conj, fit, reshaped
 
-ROOM = 2**20  # elements of a product on the way
+ROOM = 2**24  # elements of a product on the way
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -146,9 +146,9 @@ class Step(NamedTuple):
 
 
 def steps_of(terms: Sequence[str], output: str, sizes: Mapping[str, int]) -> list[Step] | None:
-    """Sums of products of several arrays as sums of products of two at a time, of those first whose
-    product is the smallest beside them. None if a product on the way is large, and larger than the
-    arrays themselves."""
+    """Sums of products of several arrays as sums of products of two at a time, first of those whose
+    product needs the least room beyond theirs. None if a product on the way has more than `ROOM`
+    elements, and more than every operand and the result."""
 
     def size(labels: str) -> int:
         return prod([sizes[label] for label in labels])
@@ -177,18 +177,31 @@ def steps_of(terms: Sequence[str], output: str, sizes: Mapping[str, int]) -> lis
     return steps
 
 
+def by_steps(
+    steps: Iterable[Step],
+    arrays: Sequence[Any],
+    terms: Sequence[str],
+    product: Callable[[Sequence[Any], Sequence[str], str], Any],
+) -> Any:
+    """What the steps give of arrays with these labels. `product` gives the sums of products of two
+    arrays, from their labels and those of the result."""
+    held, labels = [*arrays], [*terms]
+    for step in steps:
+        pair, own = [held.pop(k) for k in step.places], [labels.pop(k) for k in step.places]
+        held.append(product(pair, own, step.labels))
+        labels.append(step.labels)
+    return held[0]
+
+
 def _summed(
     xp: Any, arrays: Sequence[Any], terms: Sequence[str], output: str, sizes: dict[str, int]
 ) -> Any:
     """The sum of the products of arrays with these labels; of two, as a product of matrices if it
     is one and these aren't small; of more, two at a time."""
     if len(arrays) > 2 and (steps := steps_of(terms, output, sizes)):
-        held, labels = [*arrays], [*terms]
-        for step in steps:
-            pair, own = [held.pop(k) for k in step.places], [labels.pop(k) for k in step.places]
-            held.append(_summed(xp, pair, own, step.labels, sizes))
-            labels.append(step.labels)
-        return held[0]
+        return by_steps(
+            steps, arrays, terms, lambda pair, own, into: _summed(xp, pair, own, into, sizes)
+        )
     roles = roles_of(terms, output) if all(a.dtype.kind in "fc" for a in arrays) else None
     if roles is None or 0 in sizes.values() or are_small(*roles.sizes(sizes)[1:]):
         return xp.einsum(f"{','.join(terms)}->{output}", *arrays)

@@ -109,6 +109,10 @@ MORE = [
     'einsum("ij,jk,kl->il", x, x, x)', 'einsum("...j,jk->...k", tile(x, [6, 2, 1]), x)', 'einsum("ij,...->...ij", x, x[0])',
     'einsum("kij,kj->ki", tile(x, [5, 1, 1]), tile(x, [2, 1])[:5])',
     'einsum("kij,kj->ki", tile(x, [4, 20, 11])[:, :50], tile(x, [4, 11])[:4] * x[0, 0])[1:2]',
+    'einsum("i,j,k->", ravel(tile(x, [2, 2])), ravel(tile(x, [2, 2])), ravel(tile(x, [2, 2]))) * 1e-3',
+    'einsum("ij,ij,k->k", tile(x, [5, 5]), tile(x, [5, 5]), ravel(x)) * 1e-3', 'einsum("ii,jj,k->", tile(x, [4, 4]), tile(x, [4, 4]), ravel(x)) * 1e-3',
+    'einsum("bn,knm,bm->bk", tile(x, [4, 4]), tile(x, [5, 4, 4]), tile(x, [4, 4])) * 1e-3',
+    "any(tile(x, [9, 9]) > 0.5, axis = 1) * x[0, 0]", "all(reshape(tile(x, [9, 9]), [243, 3]) > 0.1, axis = 1, keepdims = true) * x[0, 0]",
     "matmul(tile(x, [4, 1, 1]), x)", "matmul(x, tile(x, [2, 1, 1]))", "tile(x, [2, 2, 1, 1]) @ x[0]",
     "tile(x, [2, 1, 1]) @ tile(x, [2, 1, 5])", "dot(tile(x, [2, 1, 1]), tile(x, [2, 1, 1]))",
 ]  # fmt: skip

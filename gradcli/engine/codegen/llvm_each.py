@@ -4,9 +4,10 @@ LLVM can compute several points of the last axis at once, for two reasons. The a
 are apart from all others in memory; one that is also read is only changed at the place that was
 read. And a point that would step back only notes that.
 
-Numbers that are combined along the last axis go to a block of `BLOCK` numbers first, eight of which
-are combined at a time. Functions of the C library that compute several numbers at once also compute
-single ones, so that the bits of an element don't depend on its place.
+The points of a short last axis are straight code, and several points of the axis before it are
+computed at once. Numbers that are combined along a longer one go to a block of `BLOCK` numbers
+first, eight of which are combined at a time. Functions of the C library that compute several
+numbers at once also compute single ones, so that the bits of an element don't depend on its place.
 """
 
 from __future__ import annotations
@@ -183,8 +184,11 @@ class _Function:
         for k, number in numbers.items():
             place = self.given[k][1]
             at = totals[k] if place is None else self.place(frame, k, known[place])
-            old = load(frame.builder, at)
-            store(frame.builder, combined(frame, self.made.ways[k], old, number), at)
+            found = combined(frame, self.made.ways[k], load(frame.builder, at), number)
+            if place is None:
+                store(frame.builder, found, at)
+            else:  # where bools are bits
+                frame.builder.store(found, at)
 
     def short(self, frame: _Frame, outer: Sequence[Any], totals: dict[int, Any]) -> None:
         """Emits the points of a short last axis."""

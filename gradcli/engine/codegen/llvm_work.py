@@ -65,7 +65,7 @@ def work_of_group(instructions: int) -> int:
 
 def counted_at(instructions: Sequence[Instruction], most: int) -> dict[int, int]:
     """The positions at which work on arrays is counted: that of the instruction there, and of those
-    that follow, up to `most` altogether. Those at which long stretches of code are counted, too."""
+    that follow, up to `most` altogether. At every `STRETCH` instructions these are counted, too."""
     found: dict[int, int] = {}
     at = 0
     for k, made in enumerate(instructions):

@@ -31,7 +31,7 @@ LIBRARY = {
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
 }  # fmt: skip
 FACTORS = 3  # of a power that is within 2 ulps as a product
-LARGEST = 16  # whole exponent of a power that isn't called
+LARGEST = 16  # the largest whole exponent whose power is computed by products, without a call
 
 
 class NotNative(Exception):  # noqa: N818 - an answer, not an error
@@ -121,8 +121,8 @@ def _power(m: Any, x: Any, exponent: int) -> Any:
         if left:
             factor = product(factor, factor)
     value, rest = found
-    # Without a rest that counts, the value keeps its sign, also as a zero or an infinity.
-    return m.where((rest != 0) == (m.abs(rest) < math.inf), value + rest, value)
+    # An infinity has no rest, and a zero keeps its sign.
+    return m.where(m.abs(rest) < math.inf, m.copysign(value + rest, value), value)
 
 
 # Ops as formulas of others, on floats and on ints, in the language of the table's rules.

@@ -9,7 +9,8 @@ from math import prod
 from .instructions import LANES, Affine, Each, Value, size_of
 
 # The points of a short last axis are straight code, of so many instructions at most. Several points
-# of the axis before it are then computed at once.
+# of the axis before it are then computed at once. So it has fewer points than are combined at a
+# time; or, if all numbers are combined, and nothing is put with a stride, up to twice as many.
 STRAIGHT = 256
 
 

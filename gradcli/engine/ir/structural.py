@@ -45,9 +45,9 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
 
 class Structural(BaseInstruction, frozen=False):
-    """A structural entry of the table, applied to arrays and numbers, with known options. It steps
-    back where the entry refuses its operands. A random entry takes the seed and the number of the
-    draw."""
+    """A structural entry of the table, or an elementwise one without machine code, applied to
+    arrays and numbers, with known options. It steps back where the entry refuses its operands. A
+    random entry takes the seed and the number of the draw."""
 
     TAKES = ("*operands",)
     GIVES = ("*results",)
@@ -103,8 +103,9 @@ def gives(applied: Applied) -> tuple[Type, ...]:
     op, shapes = applied.op, list(map(dimensions, applied.takes))
     if op.compute is None:
         if {*map(element_of, applied.takes)} != {F64}:
-            raise Refused("elementwise, it is applied to float64")
-        return (ArrayType(F64, CPU.xp.broadcast_shapes(*shapes)),)
+            raise Refused("an elementwise entry is only applied to float64 here")
+        shape = CPU.xp.broadcast_shapes(*shapes)
+        return (ArrayType(F64, shape) if shape else F64,)
     given = applied.given
     if op.category == "random":
         shapes, given = [], {name: v for name, v in given.items() if name != "dtype"}

@@ -5,6 +5,7 @@ is computed once."""
 from __future__ import annotations
 
 from ..ir.builder import Builder
+from ..ir.each_axes import combined_along_it
 from ..ir.instructions import (
     Affine,
     Block,
@@ -24,7 +25,7 @@ from ..ir.types import I64, strides
 from .copying import copied, rebuilt, renamed, used
 from .each_places import are_in_order, place_key, places_of
 from .forwarding import forwarded
-from .sharing import Arrays, share
+from .sharing import KnownArrays, share
 
 FAR = 24  # the last groups, of which an `each` may join one
 MOST = 600  # instructions of a body
@@ -57,8 +58,9 @@ class _Graph:
 
     before      the instructions that each one depends on directly
     all_before  those that it depends on directly or not, as bits
-    group       for an instruction that was fused with an earlier one, the position of that one; for
-                others their own
+    group       for an instruction that was fused with an earlier one, or computes the same arrays,
+                the position of that one; for others their own
+    arrays      those that are computed so far
     """
 
     def __init__(self, block: Block) -> None:
@@ -70,12 +72,12 @@ class _Graph:
         self.defined: dict[Value, int] = {}
         self.checks: set[int] = set()
         self.names: dict[Value, Value] = {}  # for results that are left out, the values used
-        self.arrays = Arrays(self.start)
+        self.arrays = KnownArrays(self.start)
 
     def fuse(self) -> None:
         groups: list[int] = []
         for k, given in enumerate(self.block.instructions):
-            made = self.unknown(k, self.add(k, given))
+            made = self.without_known(k, self.add(k, given))
             if not isinstance(made, Each):
                 continue
             for g in groups[: -FAR - 1 : -1]:
@@ -113,7 +115,7 @@ class _Graph:
             self.all_before[k] |= 1 << n | self.all_before[n]
         return made
 
-    def unknown(self, k: int, made: Instruction) -> Instruction | None:
+    def without_known(self, k: int, made: Instruction) -> Instruction | None:
         """The `k`th instruction without the arrays that earlier ones compute, too; None if there
         are no others."""
         known = self.arrays.known(made)
@@ -279,7 +281,7 @@ def _alike(first: Each, second: Each) -> tuple[Each, Each] | None:
 def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
     """An `each` over one axis as one over several axes. None if numbers are combined in the order
     of the points."""
-    if any(place is None for _, place in made.given):
+    if combined_along_it(made):
         return None
     body = Block(tuple([Value(I64) for _ in shape]))
     builder = Builder(body)
@@ -301,7 +303,7 @@ def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
 def _flat(made: Each) -> Each | None:
     """An `each` over several axes as one over one axis. None if its points aren't only used in
     order, or numbers are combined along the last axis first."""
-    if any(place is None for _, place in made.given):
+    if combined_along_it(made):
         return None
     places = [inner for inner in made.body.instructions if isinstance(inner, Affine)]
     index = Value(I64)

@@ -1,6 +1,6 @@
-"""Packing: an array that an `each` reads in steps is turned first, so that the points of the axis
-before a short last one, which are computed at once, read numbers that are adjacent. No number
-changes."""
+"""Packing: an array that an `each` reads with a stride is transposed first, so that the points of
+the axis before a short last one, which are computed at once, read numbers that are adjacent. No
+number changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..ir.instructions import (
 from ..ir.types import ArrayType
 from .copying import rebuilt
 
-USES = 16  # of each number that is turned, at least
+USES = 16  # of each number of a transposed array, at least
 
 
 def pack(region: Region) -> Region:
@@ -34,7 +34,7 @@ def pack(region: Region) -> Region:
 
 
 def _block(block: Block) -> Block:
-    """A block with its arrays turned where that pays."""
+    """A block with its arrays transposed where that pays."""
     packed = Block(block.parameters, [], block.results)
     builder = Builder(packed)
     for made in block.instructions:
@@ -53,8 +53,8 @@ def _wants(made: Each) -> bool:
 
 
 def _packed(builder: Builder, made: Each) -> Each:
-    """An `each` that reads turned arrays, which the builder adds before it."""
-    indices, turned = made.body.parameters[-2:], dict[object, Value]()
+    """An `each` that reads transposed arrays, which the builder adds before it."""
+    indices, transposed = made.body.parameters[-2:], dict[object, Value]()
     sums = {each.result: each for each in made.body.instructions if isinstance(each, Affine)}
     body = Block(made.body.parameters, [], made.body.results)
     inner = Builder(body)
@@ -68,10 +68,10 @@ def _packed(builder: Builder, made: Each) -> Each:
             inner.add(each)
             continue
         key = each.array, place.operands, place.steps, place.offset
-        if key not in turned:
-            turned[key] = _turned(builder, made.shape[-2:], each.array, indices, place)
+        if key not in transposed:
+            transposed[key] = _transposed(builder, made.shape[-2:], each.array, indices, place)
         at = inner.place(indices, (1, made.shape[-2]))
-        inner.add(Element(turned[key], at, each.result))
+        inner.add(Element(transposed[key], at, each.result))
     read = {*body.results, *[v for each in body.instructions for v in each.operands]}
     body.instructions = [
         each for each in body.instructions if not isinstance(each, Affine) or each.result in read
@@ -79,7 +79,7 @@ def _packed(builder: Builder, made: Each) -> Each:
     return Each(made.shape, made.initial, made.ways, body, made.results)
 
 
-def _turned(
+def _transposed(
     builder: Builder, sizes: Sequence[int], array: Value, indices: Sequence[Value], place: Affine
 ) -> Value:
     """The elements of an array at a place that depends on these two indices, the second one

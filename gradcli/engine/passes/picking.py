@@ -1,5 +1,5 @@
 """Picking elements by index, and adding up at indices, as `each`. The code of the table takes many
-times as long to add up, and microseconds to call."""
+times as long to add up, and takes microseconds to be called."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class _Writer:
         return self.added(self.zeros(), g, dimensions(g.type), self.along(shape, axis, indices))
 
     def gather(self, x: Value, indices: Value, axis: int) -> Value | None:
-        return self.read(x, self.instead(dimensions(x.type), axis, indices))
+        return self.read(x, self.one_each(dimensions(x.type), axis, indices))
 
     def ungather(self, g: Value, indices: Value, axis: int, shape: Sequence[int]) -> Value | None:
-        return self.added(self.zeros(), g, dimensions(g.type), self.instead(shape, axis, indices))
+        return self.added(self.zeros(), g, dimensions(g.type), self.one_each(shape, axis, indices))
 
     def scatter_add(self, x: Value, indices: Value, values: Value) -> Value | None:
         if x.type != self.kind:
@@ -74,7 +74,7 @@ class _Writer:
 
         return place
 
-    def instead(self, shape: Sequence[int], axis: int, indices: Value) -> Place:
+    def one_each(self, shape: Sequence[int], axis: int, indices: Value) -> Place:
         """The place in an array, where each point has an index along an axis."""
         axis = axis % len(shape)
         index = self.counted(indices, shape[axis])

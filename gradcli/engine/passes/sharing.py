@@ -64,7 +64,7 @@ def numbered(made: Each, numbers: dict[object, int]) -> dict[Value, object]:
     return found
 
 
-class Arrays:
+class KnownArrays:
     """The arrays of a block, by keys that are equal for equal arrays. `start` gives such a key for
     a first value of an `each`."""
 

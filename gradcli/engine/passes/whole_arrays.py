@@ -10,6 +10,7 @@ from ..formulas.functions import is_called
 from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
+    Check,
     Constant,
     Each,
     Element,
@@ -30,7 +31,7 @@ LEAST = 8  # points
 
 def call_on_arrays(region: Region) -> Region:
     """The region with such calls. It must not be differentiated any more."""
-    if not any(isinstance(made, Each) and _called(made) for made in every(region.block)):
+    if not any(isinstance(made, Each) and _first_call(made) for made in every(region.block)):
         return region
     return Region(region.name, _block(region.block))
 
@@ -40,7 +41,7 @@ def _block(block: Block) -> Block:
     builder = Builder(found)
     for made in block.instructions:
         if isinstance(made, Each):
-            while (call := _called(made)) is not None:
+            while (call := _first_call(made)) is not None:
                 made = _apart(builder, made, call)
             builder.add(made)
         else:
@@ -48,12 +49,21 @@ def _block(block: Block) -> Block:
     return found
 
 
-def _called(made: Each) -> Operation | None:
-    """The first operation of an `each` that is computed for all points together."""
-    for inner in made.body.instructions if made.size >= LEAST else ():
-        if isinstance(inner, Operation) and is_called(inner.op):
-            return inner if {v.type for v in (*inner.operands, inner.result)} == {F64} else None
+def _first_call(made: Each) -> Operation | None:
+    """The first operation of an `each` that is computed for all points together. None where a check
+    may come before what is read for it."""
+    body = made.body.instructions
+    if made.size < LEAST or any(isinstance(inner, Check) for inner in body):
+        return None
+    inside = {v for inner in body if not isinstance(inner, Constant) for v in inner.results}
+    for inner in body:
+        if isinstance(inner, Operation) and is_called(inner.op) and _is_on_floats(inner):
+            return inner if not inside.isdisjoint(inner.operands) else None
     return None
+
+
+def _is_on_floats(made: Operation) -> bool:
+    return {value.type for value in (*made.operands, made.result)} == {F64}
 
 
 def _apart(builder: Builder, made: Each, call: Operation) -> Each:
@@ -96,8 +106,7 @@ def _arrays(builder: Builder, made: Each, values: Sequence[Value]) -> tuple[Valu
                 kept.insert(0, each)
         copy = dict[Value, Value]()
         body = copied(Block(made.body.parameters, kept), copy)
-        with (inner := Builder(body)).inside(body):
-            place = inner.place(body.parameters, kind.strides)
+        place = Builder(body).place(body.parameters, kind.strides)
         body.results = tuple([each for value in own for each in (copy[value], place)])
         rooms = tuple([builder.room(kind) for _ in own])
         arrays = tuple([Value(kind) for _ in own])

@@ -35,8 +35,9 @@ class GrowingLists(Requests):
         only_long: bool,
         span: Span,
     ) -> list[Grown]:
-        """Makes room in the lists to which each iteration of a loop appends something, or in
-        `only_long` ones of floats. `given` are the kinds after the first iteration."""
+        """Makes room in the lists to which each iteration of a loop appends something, if
+        `only_long` in those of many floats alone. `given` are the kinds after the first
+        iteration."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
             items = _appended(kind_of(held), kind)

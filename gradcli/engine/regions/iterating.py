@@ -129,20 +129,20 @@ class Iterating(Loops):
             )
 
         if id(node) not in self.one_by_one:
-            if self.compiles(as_loop):
+            if self.lowers(as_loop):
                 return
             # An index that has to be known, or lists of other lengths.
             self.one_by_one.add(id(node))
         if self.puts_lists_in_memory and appends(node):
             if id(node) not in self.stays_loop:
-                if self.compiles(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
+                if self.lowers(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
                     return
                 self.stays_loop.add(id(node))
-            if self.compiles(as_loop):
+            if self.lowers(as_loop):
                 return
         self.unrolled(node, items())
 
-    def compiles(self, lower: Callable[[], None]) -> bool:
+    def lowers(self, lower: Callable[[], None]) -> bool:
         """Lowers something, if that is compiled. Returns whether it is."""
         size = self.size
         try:

@@ -8,10 +8,10 @@ from math import prod
 from typing import Any
 
 from ...diagnostics import Span
-from ...ops.einsum import Roles, Step, einsum_terms, roles_of, steps_of
+from ...ops.einsum import Roles, Step, by_steps, einsum_terms, roles_of, steps_of
 from ...ops.op import OpError
 from ..ir.instructions import LARGE_PRODUCT, Value
-from ..ir.types import BOOL, F32, I64, ArrayType, is_float, strides, widest
+from ..ir.types import BOOL, F32, I64, ArrayType, Scalar, is_float, strides, widest
 from .arrays import MAX_ELEMENTS
 from .kinds import Array, Stored, is_many
 from .names import NotCompiled
@@ -170,12 +170,12 @@ class Products(Reductions):
         self, factors: Sequence[Any], terms: Sequence[str], steps: Iterable[Step], span: Span
     ) -> Any:
         """The sums of products of several factors, two at a time."""
-        held, labels = [*factors], [*terms]
-        for step in steps:
-            pair, own = [held.pop(k) for k in step.places], [labels.pop(k) for k in step.places]
-            held.append(self.by_subscripts(f"{','.join(own)}->{step.labels}", pair, span))
-            labels.append(step.labels)
-        return held[0]
+
+        def of_pair(pair: Sequence[Any], own: Sequence[str], into: str) -> Any:
+            given = [_without_axes(each) if isinstance(each, Value) else each for each in pair]
+            return self.by_subscripts(f"{','.join(own)}->{into}", given, span)
+
+        return by_steps(steps, factors, terms, of_pair)
 
     # ---- products of matrices --------------------------------------------------------------------
 
@@ -348,3 +348,9 @@ def _loops(terms: Sequence[str], result: str) -> list[str]:
     labels = dict.fromkeys(result + "".join(terms))
     last = max(labels, key=lambda label: sum([t.endswith(label) for t in (*terms, result)]))
     return [*[label for label in labels if label != last], last]
+
+
+def _without_axes(number: Value) -> Pending:
+    """A number as an array."""
+    assert isinstance(number.type, Scalar)
+    return Pending((), number.type, lambda indices: number, lambda place: number)

@@ -59,9 +59,9 @@ class Names:
 
 
 def _may_grow(power: Any) -> bool:
-    """Whether SymPy may work out a power with as many digits as its exponent says, as it takes a
-    common denominator out of it: `((x + 0.055) / 1.055)**2.4`, where 2.4 is a quotient of two
-    large ints."""
+    """Whether SymPy may work out a power exactly, with as many digits as the denominator of its
+    exponent, as it takes a common denominator out of it: `((x + 0.055) / 1.055)**2.4`, where 2.4 is
+    a quotient of two large ints."""
     exponent = power.exp
     return exponent.is_Rational and exponent.q > MAX_POWER and not power.base.is_Symbol
 
