@@ -158,8 +158,7 @@ class Function(Arrays):
     def __init__(self, region: Region, functions: Mapping[str, str], memory: Memory) -> None:
         super().__init__(memory)
         self.region, self.functions = region, functions
-        # A thread computes one row, but needn't give the bits of the scalar functions.
-        self.scalars = Scalars(Cuda(self.lines), several={})
+        self.scalars = Scalars(Cuda(self.lines), exact=False)
         self.stacks: dict[Value, Stack] = {}
         self.constants: dict[Value, Any] = {}
 

@@ -73,7 +73,7 @@ class Emitter:
         machine = Machine(frame, Calls(frame, called, vectors))
         self.builder, self.scalars = (
             frame.builder,
-            Scalars(machine, ON_SEVERAL if vectors else None),
+            Scalars(machine, not vectors, ON_SEVERAL if vectors else None),
         )
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}

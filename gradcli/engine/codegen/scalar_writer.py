@@ -40,14 +40,18 @@ class Machine(Protocol):
 
 
 class Scalars:
-    """Emits operations on scalars. `several` are the rules of ops where several rows or points are
-    computed at once; None where one is."""
+    """Emits operations on scalars. `exact`: whether functions give the bits of the scalar ones;
+    where rows or points are computed together they needn't. `rules` are those of ops that have
+    others there."""
 
     def __init__(
-        self, machine: Machine, several: Mapping[str, Callable[..., Any]] | None = None
+        self,
+        machine: Machine,
+        exact: bool = True,
+        rules: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        self.machine, self.together = machine, several is not None
-        self.on_doubles = {**ON_FLOATS, **(several or {})}
+        self.machine, self.exact = machine, exact
+        self.on_doubles = {**ON_FLOATS, **(rules or {})}
 
     def operation(self, made: Operation, operands: Sequence[Any]) -> Any:
         """The result of an operation, in its type. Raises NotNative."""
@@ -93,7 +97,7 @@ class Scalars:
             return self._by_rule(rule, values, kind)
         # Of numbers in float32 it is computed in doubles, and rounded once.
         doubles = [self.converted(value, self.machine.doubles) for value in values]
-        if self.together and name == "pow" and (power := power_of(self.machine.known(values[1]))):
+        if not self.exact and name == "pow" and (power := power_of(self.machine.known(values[1]))):
             return self.converted(self._by_rule(power, doubles[:1], self.machine.doubles), kind)
         return self.converted(self.machine.function(name, doubles), kind)
 

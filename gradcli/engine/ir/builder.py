@@ -144,6 +144,17 @@ class Builder:
         self._places[result] = terms, offset
         return result
 
+    def is_index(self, index: Value, n: int) -> Value:
+        """Whether an index names one of `n` elements, perhaps from the end."""
+        low, high = self.constant(-n), self.constant(n)
+        reached, below = self.apply("le", [low, index]), self.apply("lt", [index, high])
+        return self.apply("where", [reached, below, reached])
+
+    def from_start(self, index: Value, n: int) -> Value:
+        """An index of one of `n` elements, counted from 0."""
+        is_back = self.apply("lt", [index, self.constant(0)])
+        return self.apply("where", [is_back, self.place([index], [1], n), index])
+
     def terms_of(self, place: Value) -> tuple[dict[Value, int], int]:
         """A place as a sum: values with what each is multiplied by, and an offset."""
         if place in self.known:

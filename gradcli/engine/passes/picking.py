@@ -87,26 +87,18 @@ class _Writer:
     def counted(self, indices: Value, n: int) -> Place:
         """An index into `n` elements at a point, counted from 0. Adds a check that all are in range
         before."""
-        builder, apply = self.builder, self.builder.apply
+        builder = self.builder
 
-        def is_inside(at: Sequence[Value]) -> Value:
-            index = self.number(indices, at)
-            ends = builder.constant(-n), builder.constant(n - 1)
-            reached, ahead = apply("le", [ends[0], index]), apply("le", [index, ends[1]])
-            return apply("where", [reached, ahead, reached])
-
-        def from_0(at: Sequence[Value]) -> Value:
-            index = self.number(indices, at)
-            is_back = apply("lt", [index, builder.constant(0)])
-            return apply("where", [is_back, builder.place([index], [1], n), index])
+        def is_index(at: Sequence[Value]) -> Value:
+            return builder.is_index(self.number(indices, at), n)
 
         if shape := dimensions(indices.type):
             true = builder.constant(True)
-            [are_inside] = builder.each(shape, [("and", true)], lambda at: [is_inside(at)])
+            [are_indices] = builder.each(shape, [("and", true)], lambda at: [is_index(at)])
         else:
-            are_inside = is_inside(())
-        builder.add(Check(are_inside))
-        return from_0
+            are_indices = is_index(())
+        builder.add(Check(are_indices))
+        return lambda at: builder.from_start(self.number(indices, at), n)
 
     # ---- elements --------------------------------------------------------------------------------
 

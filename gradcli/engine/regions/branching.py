@@ -162,6 +162,17 @@ class Branching:
             self.names.held, self.copied = held, copied
             raise
 
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Lowers for what it tells: what is added in this context isn't kept, and what isn't
+        compiled ends it."""
+        before = dict(self.names.held)
+        try:
+            with self.builder.inside(Block()), suppress(NotCompiled, Unresolved):
+                yield
+        finally:
+            self.names.held = before
+
     def counting(self, value: Value) -> frozenset[int]:
         """The loops, by identity, that would have to be lowered iteration by iteration to make an
         int known."""

@@ -8,7 +8,6 @@ of few elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,7 @@ from .columns import ROOM, ROOM_ON_ROWS
 from .flow import appends, breaks, returns
 from .kinds import Stored, Table
 from .loops import MOST_TURNS, Loop, Loops
-from .names import NotCompiled, Picks, UnknownInt, Unresolved
+from .names import NotCompiled, Picks, UnknownInt
 from .ranges import Ints, Items, Over, Range, Zipped
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
@@ -48,13 +47,9 @@ class Iterating(Loops):
     def never_begins(self, node: program.While) -> bool:
         """Whether the condition of a loop is known not to hold at first. Then its body, which may
         be about more items than there are, isn't lowered."""
-        before = dict(self.names.held)
-        try:
-            with self.builder.inside(Block()), suppress(NotCompiled, Unresolved):
-                return self.builder.known.get(self.condition(node.condition)) is False
-            return False
-        finally:
-            self.names.held = before
+        with self.trial():
+            return self.builder.known.get(self.condition(node.condition)) is False
+        return False
 
     def for_loop(self, node: program.For) -> None:
         self.with_tables(node, lambda: self.any_for(node))

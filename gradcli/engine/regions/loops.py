@@ -8,7 +8,6 @@ that can be left early carries whether it goes on; what it returns is carried as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from ...lang import program
@@ -117,17 +116,14 @@ class Loops(Counting):
 
     def draws_in_condition(self, node: program.While, names: list[Name]) -> bool:
         """Whether the condition of a loop that carries these names draws random numbers."""
-        before = dict(self.names.held)
-        if self.draws not in before:
+        if self.draws not in self.names.held:
             return False
-        self.names.put(names, [fresh(kind_of(held)) for held in self.names.of(names)])
-        began = self.names.of([self.draws])
-        try:
-            with self.builder.inside(Block()), suppress(NotCompiled, Unresolved):
-                self.condition(node.condition)
+        with self.trial():
+            self.names.put(names, [fresh(kind_of(held)) for held in self.names.of(names)])
+            began = self.names.of([self.draws])
+            self.condition(node.condition)
             return self.names.of([self.draws]) != began
-        finally:
-            self.names.held = before
+        return False
 
     def growing(self, loop: Loop, turns: Value) -> list[Grown]:
         """The lists that become longer in each iteration of a loop that can't be left; if the loop

@@ -141,28 +141,15 @@ class Parts(StoredArrays):
         if indices.type.element != I64:
             raise NotCompiled("an index that is no int and no slice is not compiled", span)
         builder, given = self.builder, self.elements(indices)
-
-        def inside(index: Value) -> Value:
-            low, high = builder.constant(-n), builder.constant(n)
-            reached, below = [
-                builder.apply("le", [low, index]),
-                builder.apply("lt", [index, high]),
-            ]
-            return builder.apply("where", [reached, below, reached])
-
-        fits = self.mapped(inside, [given], span)
+        fits = self.mapped(lambda index: builder.is_index(index, n), [given], span)
         assert fits.flat is not None
         flat = fits.flat
         [are_fit] = self.over(
             (given.size,), [("and", builder.constant(True))], lambda k: [flat(k[0])], span
         )
         builder.add(Check(are_fit))
-
-        def from_0(index: Value) -> Value:
-            is_back = builder.apply("lt", [index, builder.constant(0)])
-            return builder.apply("where", [is_back, builder.place([index], [1], n), index])
-
-        return Stored(self.made(self.mapped(from_0, [given], span), span))
+        counted = self.mapped(lambda index: builder.from_start(index, n), [given], span)
+        return Stored(self.made(counted, span))
 
     def counted_from_0(self, at: Value, n: int | Value, span: Span) -> Value:
         """An index into `n` items, counted from 0, after a check that it is in range, unless that
