@@ -24,8 +24,8 @@ EXACT = {
     "copysign": "copysign",
     "fma": "fma",  # not in the table
 }
-# The functions that `math` has from the C library. Where `math` raises, the library returns what
-# IEEE 754 demands. (`hypot`, `gamma` and `lgamma` are Python's own.)
+# The functions that `math` has from the C library, those of `scalars.OF_PYTHON` apart. Where `math`
+# raises, the library returns what IEEE 754 demands.
 LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from ..ir.instructions import Block, Instruction, Value, blocks_of
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Each, Instruction, Value, blocks_of
 
 Renamed = dict[Value, Value]
 _Values: TypeAlias = tuple[Value, ...]
@@ -23,6 +24,20 @@ def inlined(block: Block, arguments: Iterable[Value]) -> tuple[list[Instruction]
     """A copy of a block's instructions for these `arguments`, and its results."""
     names = dict(zip(block.parameters, arguments, strict=True))
     return [_copied(made, names) for made in block.instructions], renamed(block.results, names)
+
+
+def with_each(block: Block, changed: Callable[[Builder, Each], Each]) -> Block:
+    """A block with each `each` as `changed` returns it, also in the blocks inside. `changed` may
+    first add instructions to the builder, which come before."""
+    found = Block(block.parameters, [], block.results)
+    builder = Builder(found)
+    for made in block.instructions:
+        if isinstance(made, Each):
+            builder.add(changed(builder, made))
+        else:
+            inner = [with_each(each, changed) for each in blocks_of(made)]
+            builder.add(rebuilt(made, made.operands, made.results, inner))
+    return found
 
 
 def renamed(values: _Values, names: Renamed) -> _Values:

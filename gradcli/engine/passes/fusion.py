@@ -121,12 +121,11 @@ class _Graph:
         known = self.arrays.known(made)
         for own, other in known.items():
             self.rename(own, other)
-            self.group[k] = self.group[self.defined[other]]
         kept = [n for n, value in enumerate(made.results) if value not in known]
         if known and not kept:
-            self.made[k] = None
+            first = self.defined[next(iter(known.values()))]
+            self.group[k], self.made[k] = self.group[first], None
             return None
-        self.group[k] = k
         if known and isinstance(made, Each):
             self.made[k] = made = made.only(kept, made.body)
         return made

@@ -17,11 +17,10 @@ from ..ir.instructions import (
     Element,
     Region,
     Value,
-    blocks_of,
     every,
 )
 from ..ir.types import ArrayType
-from .copying import rebuilt
+from .copying import with_each
 
 USES = 16  # of each number of a transposed array, at least
 
@@ -30,19 +29,7 @@ def pack(region: Region) -> Region:
     """The region with such arrays. It must not be differentiated any more."""
     if not any(isinstance(made, Each) and _wants(made) for made in every(region.block)):
         return region
-    return Region(region.name, _block(region.block))
-
-
-def _block(block: Block) -> Block:
-    """A block with its arrays transposed where that pays."""
-    packed = Block(block.parameters, [], block.results)
-    builder = Builder(packed)
-    for made in block.instructions:
-        if isinstance(made, Each):
-            builder.add(_packed(builder, made) if _wants(made) else made)
-        else:
-            builder.add(rebuilt(made, made.operands, made.results, [*map(_block, blocks_of(made))]))
-    return packed
+    return Region(region.name, with_each(region.block, _packed))
 
 
 def _wants(made: Each) -> bool:
@@ -53,7 +40,9 @@ def _wants(made: Each) -> bool:
 
 
 def _packed(builder: Builder, made: Each) -> Each:
-    """An `each` that reads transposed arrays, which the builder adds before it."""
+    """An `each` that reads transposed arrays, which the builder adds before it, where that pays."""
+    if not _wants(made):
+        return made
     indices, transposed = made.body.parameters[-2:], dict[object, Value]()
     sums = {each.result: each for each in made.body.instructions if isinstance(each, Affine)}
     body = Block(made.body.parameters, [], made.body.results)

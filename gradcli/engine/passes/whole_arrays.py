@@ -19,11 +19,10 @@ from ..ir.instructions import (
     Region,
     Structural,
     Value,
-    blocks_of,
     every,
 )
 from ..ir.types import F64, ArrayType, strides
-from .copying import copied, rebuilt
+from .copying import copied, with_each
 from .each_places import are_in_order
 
 LEAST = 8  # points
@@ -33,20 +32,14 @@ def call_on_arrays(region: Region) -> Region:
     """The region with such calls. It must not be differentiated any more."""
     if not any(isinstance(made, Each) and _first_call(made) for made in every(region.block)):
         return region
-    return Region(region.name, _block(region.block))
+    return Region(region.name, with_each(region.block, _without_calls))
 
 
-def _block(block: Block) -> Block:
-    found = Block(block.parameters, [], block.results)
-    builder = Builder(found)
-    for made in block.instructions:
-        if isinstance(made, Each):
-            while (call := _first_call(made)) is not None:
-                made = _apart(builder, made, call)
-            builder.add(made)
-        else:
-            builder.add(rebuilt(made, made.operands, made.results, [*map(_block, blocks_of(made))]))
-    return found
+def _without_calls(builder: Builder, made: Each) -> Each:
+    """An `each` that reads the results of calls, which the builder adds before it."""
+    while (call := _first_call(made)) is not None:
+        made = _apart(builder, made, call)
+    return made
 
 
 def _first_call(made: Each) -> Operation | None:
@@ -86,15 +79,12 @@ def _arrays(builder: Builder, made: Each, values: Sequence[Value]) -> tuple[Valu
     """Values of the body of an `each` as arrays of those of all points, which another `each` puts.
     Constants, and numbers from outside, stay numbers."""
     defined = {value: each for each in made.body.instructions for value in each.results}
-    names = {
-        value: builder.constant(by.value)
-        for value in dict.fromkeys(values)
-        if isinstance(by := defined.get(value), Constant)
-    }
-    kind = ArrayType(F64, made.shape)
-    for value in values:
+    kind, names = ArrayType(F64, made.shape), dict[Value, Value]()
+    for value in dict.fromkeys(values):
         by = defined.get(value)
-        if isinstance(by, Element) and by.array.type == kind and are_in_order(made, by.place):
+        if isinstance(by, Constant):
+            names[value] = builder.constant(by.value)
+        elif isinstance(by, Element) and by.array.type == kind and are_in_order(made, by.place):
             names[value] = by.array
     own = [value for value in dict.fromkeys(values) if value in defined and value not in names]
     if own:
