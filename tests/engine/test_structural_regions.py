@@ -11,6 +11,7 @@ from gradcli.api import load
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.ops import OPS, registry
+from gradcli.ops.einsum import Step, steps_of
 from gradcli.ops.op import Op
 
 from .hot_and_cold import assert_same, run_again
@@ -226,3 +227,12 @@ def test_functions_of_other_packages_are_the_interpreters() -> None:
         registry.remove("twice_of")
     assert "another package" in reason.reason
     assert not calls
+
+
+def test_einsum_takes_all_at_once_where_two_need_too_much_room() -> None:
+    terms = ["pqr", "pst", "qsu", "rtu"]  # the product of any two has four labels
+    assert steps_of(terms, "", dict.fromkeys("pqrstu", 70)) is None
+    first, second, third = steps_of(terms, "", dict.fromkeys("pqrstu", 30)) or []
+    assert first == Step((1, 0), "qrst")
+    assert third == Step((1, 0), "")
+    assert set(second.labels) in ({"r", "t", "u"}, {"q", "s", "u"})
