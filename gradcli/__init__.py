@@ -33,11 +33,11 @@ platform    what is changed of the process: one of gradcli's own is arranged for
             is put back as it was
 
 The engine has rooms of its own; the first line of each says which question it answers. From the top
-down: `lowering` runs what is hot by kernels; `interpreter`, `calls` and `compilation` make closures
-of a program; `transforms`, `jacobian` and `explain` answer what is asked of a run; `lanes` lets
-many rows run at once; `replay` evaluates recorded values at other points; `ad` carries derivatives
-over the `trace`; `operations` has `apply`, which every operation goes through; `analysis` reads the
-text of a program. The compiler is `regions`, `ir`, `passes` and `codegen`. `formulas` computes what
+down: `kernels` run what is hot; `interpreter`, `calls` and `compilation` make closures of a
+program; `transforms`, `jacobian` and `explain` answer what is asked of a run; `lanes` lets many
+rows run at once; `replay` evaluates recorded values at other points; `ad` carries derivatives over
+the `trace`; `operations` has `apply`, which every operation goes through; `analysis` reads the text
+of a program. The compiler is `lowering`, `ir`, `passes` and `codegen`. `formulas` computes what
 the entries of the table say; `values` and `backends` say what a value is and where it is;
 `symbolic` reads a run back as SymPy's expressions.
 

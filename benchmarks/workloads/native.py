@@ -17,13 +17,13 @@ import numpy as np
 
 import gradcli
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.lowering.programs import lower_program
 from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.derivatives.recording import record
+from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.hoisting import hoist
-from gradcli.engine.passes.recording import record
-from gradcli.engine.passes.vjp import vjp
-from gradcli.engine.regions.programs import lower_program
 
 from .. import tools
 from ..workload import Contender, Goal, Task, Timings, Workload, ratio
@@ -90,9 +90,9 @@ def _gradient() -> Region:
 def _compiled(module: str, make: Callable[[], Region], results: int) -> Callable[[], Task]:
     def prepare() -> Task:
         if module == "llvm":
-            from gradcli.engine.codegen.llvm import compiled
+            from gradcli.engine.codegen.llvm.functions import compiled
         else:
-            from gradcli.engine.codegen.python import compiled
+            from gradcli.engine.codegen.python.regions import compiled
         region = make()
         kernel = compiled(region)
         seed = [1.0] * (len(region.block.parameters) - 2)
@@ -131,7 +131,7 @@ def _milliseconds_to_compile(timings: Timings) -> float | None:
     """Of 100 operations."""
     if MACHINE not in timings:
         return None
-    from gradcli.engine.codegen.llvm import compiled
+    from gradcli.engine.codegen.llvm.functions import compiled
 
     taken = []
     for k in range(9):

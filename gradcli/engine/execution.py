@@ -19,8 +19,8 @@ from .compilation.compiled import Compiled as Compiled
 from .compilation.compiler import Handlers
 from .interpreter.expressions import EXPRESSIONS
 from .interpreter.statements import STATEMENTS
-from .lowering.hot_calls import hot_calls
-from .lowering.loop_tiers import tiered_loop
+from .kernels.hot_calls import hot_calls
+from .kernels.loop_tiers import tiered_loop
 from .operations.instances import named_variables
 from .trace.run import Dispatch
 from .trace.run import Expectation as Expectation

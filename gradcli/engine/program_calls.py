@@ -26,9 +26,11 @@ from .ir.instructions import (
     constants_in,
 )
 from .ir.types import OF_DTYPE
-from .lowering.region_calls import RegionCall, simplified
-from .lowering.variants import paid_by
-from .passes.gradients import with_gradients, with_tangents
+from .kernels.region_calls import RegionCall, simplified
+from .kernels.variants import paid_by
+from .lowering.held.names import NotCompiled
+from .lowering.programs import Lowered, lower_program
+from .passes.derivatives.gradients import with_gradients, with_tangents
 from .passes.paths import decides
 from .passes.rules import NoRule
 from .program_jacobians import Asked, Matrices
@@ -43,8 +45,6 @@ from .program_values import (
     reverse_parts,
     takes,
 )
-from .regions.names import NotCompiled
-from .regions.programs import Lowered, lower_program
 from .trace.running import running
 
 __all__ = ["Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall", "TooLong"]

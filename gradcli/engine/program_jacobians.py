@@ -12,16 +12,16 @@ from .backends.tiers import policy
 from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, constants_in, size_of
 from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
-from .lowering.region_calls import RegionCall, simplified
+from .kernels.region_calls import RegionCall, simplified
+from .lowering.held.kinds import Kind, ListOf, RecordOf, StoredOf, types_of
+from .lowering.held.names import NotCompiled
+from .lowering.programs import Lowered
 from .operations.rules import array_language
 from .passes.calls import Regions
-from .passes.gradients import with_gradients
-from .passes.jvp import jvp
-from .passes.vjp import vjp
+from .passes.derivatives.gradients import with_gradients
+from .passes.derivatives.jvp import jvp
+from .passes.derivatives.vjp import vjp
 from .program_values import count_of, places_of
-from .regions.kinds import Kind, ListOf, RecordOf, StoredOf, types_of
-from .regions.names import NotCompiled
-from .regions.programs import Lowered
 
 MOST = 16  # kernels of a program
 # Microseconds for an instruction of a kernel, for a call of one, and for a run of the interpreter.

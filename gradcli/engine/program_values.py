@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from .backends.backend import CPU, INT_MAX, INT_MIN
-from .codegen.columns import stacked
-from .codegen.python import compiled
+from .codegen.llvm_rows.layout import stacked
+from .codegen.python.regions import compiled
 from .codegen.step_back import StepBack
 from .ir.types import (
     BOOL,
@@ -25,8 +25,8 @@ from .ir.types import (
     has_tangents,
     is_float,
 )
-from .lowering.region_calls import compiled_form
-from .regions.kinds import (
+from .kernels.region_calls import compiled_form
+from .lowering.held.kinds import (
     ArrayOf,
     Kind,
     ListOf,
@@ -36,8 +36,8 @@ from .regions.kinds import (
     leaves_of,
     types_of,
 )
-from .regions.names import NotCompiled
-from .regions.programs import Lowered
+from .lowering.held.names import NotCompiled
+from .lowering.programs import Lowered
 
 EXACT = 2**53  # float64 holds every integer up to here
 MOST = 8  # tangents that one kernel computes

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from ..diagnostics import Span
 from ..lang.program import Program
 from .ir.types import OF_DTYPE
-from .regions.programs import Lowered, lower_program
+from .lowering.programs import Lowered, lower_program
 
 
 class RegionText(NamedTuple):
@@ -43,7 +43,7 @@ def region_text(
 
 
 def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None]]]:
-    from .codegen.llvm_kernels import kernel_text
+    from .codegen.llvm.kernels import kernel_text
     from .codegen.scalar_ops import NotNative
 
     try:

@@ -12,13 +12,13 @@ from .backends.backend import CPU, Backend
 from .codegen.kernel import Refusal
 from .codegen.step_back import StepBack
 from .ir.types import OF_DTYPE, ArrayType, Scalar, dtype_of, has_tangents
-from .lowering.mapped_regions import is_flag
-from .lowering.region_rows import RegionRows
+from .kernels.mapped.regions import is_flag
+from .kernels.region_rows import RegionRows
+from .lowering.held.flow import assigned
+from .lowering.held.kinds import Kind, types_of
+from .lowering.programs import Lowered, lower_program
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, from_outside, takes
-from .regions.flow import assigned
-from .regions.kinds import Kind, types_of
-from .regions.programs import Lowered, lower_program
 from .values.kinds import List
 from .values.lanes import Group, Lanes
 

@@ -14,7 +14,7 @@ import pytest
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.ir.instructions import Block, Operation, Region, Value
 from gradcli.engine.ir.types import I64
-from gradcli.engine.regions.programs import Lowered, lower_program
+from gradcli.engine.lowering.programs import Lowered, lower_program
 from gradcli.ops import OPS
 
 Run = Callable[..., Any]

@@ -13,23 +13,23 @@ from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import has_tangents
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.passes.blocks import in_blocks
+from gradcli.engine.passes.arrays.fusion import fuse
+from gradcli.engine.passes.arrays.keeping import keep
+from gradcli.engine.passes.arrays.ownership import owned
+from gradcli.engine.passes.arrays.packing import pack
+from gradcli.engine.passes.arrays.whole_arrays import call_on_arrays
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.derivatives.blocks import in_blocks
+from gradcli.engine.passes.derivatives.jvp import jvp
+from gradcli.engine.passes.derivatives.recording import record
+from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
-from gradcli.engine.passes.fusion import fuse
 from gradcli.engine.passes.hoisting import hoist
-from gradcli.engine.passes.jvp import jvp
-from gradcli.engine.passes.keeping import keep
-from gradcli.engine.passes.ownership import owned
-from gradcli.engine.passes.packing import pack
 from gradcli.engine.passes.plain_products import with_plain_products
 from gradcli.engine.passes.reading_through import read_through
-from gradcli.engine.passes.recording import record
 from gradcli.engine.passes.shared_values import apart
-from gradcli.engine.passes.vjp import vjp
-from gradcli.engine.passes.whole_arrays import call_on_arrays
 
 FOLDER = Path(__file__).parent / "golden"
 ARROW = "=>\n"

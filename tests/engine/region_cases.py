@@ -12,12 +12,12 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64, Scalar
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.regions.kinds import (
+from gradcli.engine.lowering.held.kinds import (
     ArrayOf,
     Kind,
     ListOf,
@@ -27,7 +27,7 @@ from gradcli.engine.regions.kinds import (
     StoredOf,
     types_of,
 )
-from gradcli.engine.regions.programs import Lowered, lower_program
+from gradcli.engine.lowering.programs import Lowered, lower_program
 
 HEAD = "var x = 1.5\nvar n = 4\n"
 PROGRAMS = {

@@ -8,12 +8,12 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
+from gradcli.engine.lowering.held.kinds import types_of
+from gradcli.engine.lowering.programs import Lowered
 from gradcli.engine.passes.copying import copied
-from gradcli.engine.passes.vjp import vjp
-from gradcli.engine.regions.kinds import types_of
-from gradcli.engine.regions.programs import Lowered
+from gradcli.engine.passes.derivatives.vjp import vjp
 
 from .array_programs import HEAD, PROGRAMS, ArrayWriter
 from .region_cases import floats, lowered, states

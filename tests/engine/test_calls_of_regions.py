@@ -10,7 +10,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.lowering.function_calls import FunctionCall
+from gradcli.engine.kernels.function_calls import FunctionCall
 
 from .hot_and_cold import CALLS_ALONE
 

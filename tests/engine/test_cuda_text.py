@@ -18,24 +18,24 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.codegen import python
-from gradcli.engine.codegen.cuda import RESULTS, CudaText, rows_text
-from gradcli.engine.codegen.cuda_each import each_text
-from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.codegen.cuda.each import each_text
+from gradcli.engine.codegen.cuda.rows import RESULTS, CudaText, rows_text
+from gradcli.engine.codegen.python import regions as python
+from gradcli.engine.codegen.python.regions import StepBack
 from gradcli.engine.codegen.scalar_ops import NotNative
 from gradcli.engine.ir.instructions import Constant, Each, Operation, Product, Region, every
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import DTYPES, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float
+from gradcli.engine.lowering.programs import lower_program
+from gradcli.engine.passes.arrays.fusion import fuse
+from gradcli.engine.passes.arrays.ownership import owned
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.derivatives.jvp import jvp
+from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
-from gradcli.engine.passes.fusion import fuse
-from gradcli.engine.passes.jvp import jvp
-from gradcli.engine.passes.ownership import owned
 from gradcli.engine.passes.rules import NoRule
-from gradcli.engine.passes.vjp import vjp
-from gradcli.engine.regions.programs import lower_program
 
 from . import array_programs
 from .cuda_builds import built, compiled_for_gpu, launch, needs_compiler, nvrtc_is_there

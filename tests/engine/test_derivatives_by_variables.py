@@ -11,7 +11,7 @@ import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.codegen.step_back import StepBack
-from gradcli.engine.lowering.region_calls import RegionCall
+from gradcli.engine.kernels.region_calls import RegionCall
 from gradcli.engine.passes.rules import NoRule
 from gradcli.engine.values.boxes import UNBOXED, level_of
 
@@ -187,7 +187,7 @@ def test_a_tall_jacobian_without_tangents(monkeypatch: pytest.MonkeyPatch) -> No
     def refused(*given: Any) -> Any:
         raise NoRule("there are no tangents")
 
-    monkeypatch.setattr("gradcli.engine.lowering.region_calls.jvp", refused)
+    monkeypatch.setattr("gradcli.engine.kernels.region_calls.jvp", refused)
     levels = levels_of_calls(monkeypatch)
     with only(WRITTEN, FIRST_USE):
         found = answer(TALL)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.engine.codegen import python
-from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.codegen.python import regions as python
+from gradcli.engine.codegen.python.regions import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
-from gradcli.engine.passes.vjp import vjp
 
 REGIONS = """
 region main(%0: f64, %1: i64) -> (f64) {
@@ -85,7 +85,7 @@ def test_a_region_that_is_called_is_divided() -> None:
 
 
 def test_what_is_kept_counts_as_memory() -> None:
-    llvm = pytest.importorskip("gradcli.engine.codegen.llvm")
+    llvm = pytest.importorskip("gradcli.engine.codegen.llvm.functions")
     main, *others = [without_dead_code(fold(expand(each), last=True)) for each in pullback()]
     function = llvm.compiled(main, others)
     for compiled in (function, python.compiled(main, others)):

@@ -10,8 +10,8 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.codegen import llvm_draws
-from gradcli.engine.lowering.variable_loop_calls import VariableLoopCall
+from gradcli.engine.codegen.llvm import draws as llvm_draws
+from gradcli.engine.kernels.variable_loop_calls import VariableLoopCall
 from gradcli.engine.program_calls import ProgramCall
 
 from .hot_and_cold import answer, assert_close, expected

@@ -15,11 +15,12 @@ import pytest
 import gradcli
 from gradcli.engine.backends.backend import CPU, ieee
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.codegen import llvm, python
+from gradcli.engine.codegen.llvm import functions as llvm
+from gradcli.engine.codegen.python import regions as python
 from gradcli.engine.formulas.functions import array_function
 from gradcli.engine.ir.types import F32
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.lowering.programs import lower_program
 from gradcli.ops import OPS
 
 from . import array_loops, array_programs, loop_programs, region_cases

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, WRITTEN, Heat, only
-from gradcli.engine.lowering import hot_calls
-from gradcli.engine.lowering.function_calls import FunctionCall
+from gradcli.engine.kernels import hot_calls
+from gradcli.engine.kernels.function_calls import FunctionCall
 
 from .hot_and_cold import CALLS_ALONE, WAYS, answer, assert_same
 from .programs import evaluate, outputs

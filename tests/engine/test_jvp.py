@@ -7,10 +7,10 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.passes.jvp import jvp
+from gradcli.engine.passes.derivatives.jvp import jvp
 
 from .region_cases import LOOPS, PROGRAMS, floats, lowered, states
 from .region_programs import Writer

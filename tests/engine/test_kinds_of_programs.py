@@ -9,9 +9,9 @@ import pytest
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.ir.builder import Builder, TooLong
 from gradcli.engine.ir.instructions import Block
-from gradcli.engine.lowering.frame_entries import Observed
-from gradcli.engine.lowering.loop_calls import LoopCalls
-from gradcli.engine.lowering.variants import TRIED_AGAIN, Variants
+from gradcli.engine.kernels.frame_entries import Observed
+from gradcli.engine.kernels.loop_calls import LoopCalls
+from gradcli.engine.kernels.variants import TRIED_AGAIN, Variants
 
 from .hot_and_cold import answer, assert_same, expected, run_again
 from .region_cases import lowered

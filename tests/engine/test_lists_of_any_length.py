@@ -9,8 +9,8 @@ import pytest
 
 from gradcli import load
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.lowering.loop_calls import LoopCall
-from gradcli.engine.regions.columns import ROOM
+from gradcli.engine.kernels.loop_calls import LoopCall
+from gradcli.engine.lowering.held.columns import ROOM
 
 from .hot_and_cold import answer, assert_close, assert_same, assert_same_in, expected
 from .region_cases import lowered

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import HEAT, Heat, only
-from gradcli.engine.lowering import loop_calls, loop_tiers
-from gradcli.engine.lowering.loop_calls import Ran
+from gradcli.engine.kernels import loop_calls, loop_tiers
+from gradcli.engine.kernels.loop_calls import Ran
 from gradcli.tasks import second_runs
 
 from .hot_and_cold import assert_same

@@ -10,8 +10,8 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 from gradcli.engine.ir.instructions import size_of
-from gradcli.engine.regions import programs
-from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.lowering import programs
+from gradcli.engine.lowering.programs import lower_program
 
 from .hot_and_cold import answer, assert_close, expected
 

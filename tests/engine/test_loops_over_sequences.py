@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
-from gradcli.engine.lowering.loop_calls import LoopCalls
+from gradcli.engine.kernels.loop_calls import LoopCalls
 
 from .hot_and_cold import answer, assert_same, expected
 from .region_cases import lowered

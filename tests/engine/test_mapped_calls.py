@@ -10,9 +10,9 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, only, policy
-from gradcli.engine.codegen.machine import can_compile
-from gradcli.engine.lowering.mapped_calls import MappedCalls
-from gradcli.engine.lowering.mapped_regions import MappedRegion
+from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.kernels.mapped.calls import MappedCalls
+from gradcli.engine.kernels.mapped.regions import MappedRegion
 from gradcli.engine.values.boxes import UNBOXED, level_of
 from gradcli.engine.values.kinds import UNSET
 

@@ -14,8 +14,10 @@ from types import FunctionType
 
 import pytest
 
-from gradcli.engine.codegen import kernel, machine, python
-from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.codegen import kernel
+from gradcli.engine.codegen.llvm import machine
+from gradcli.engine.codegen.python import regions as python
+from gradcli.engine.codegen.python.regions import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
@@ -23,7 +25,7 @@ from gradcli.engine.ir.verifier import verify
 
 pytest.importorskip("llvmlite")
 
-from gradcli.engine.codegen.llvm import compiled
+from gradcli.engine.codegen.llvm.functions import compiled
 from gradcli.engine.codegen.scalar_ops import NotNative
 
 CHECKOUT = Path(__file__).parents[2]

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.codegen import python
-from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.codegen.python import regions as python
+from gradcli.engine.codegen.python.regions import StepBack
 from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Value
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import BOOL, F64, I64, Scalar
 from gradcli.engine.ir.verifier import verify
+from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.rules import NoRule
-from gradcli.engine.passes.vjp import vjp
 
 from . import array_programs
 from .region_cases import HEAD, LOOPS, PROGRAMS, RECURSIVE, STEPS_BACK, lowered, same, states
@@ -31,9 +31,9 @@ from .region_programs import RecursiveWriter, Writer
 
 pytest.importorskip("llvmlite")
 
-from gradcli.engine.codegen import llvm
-from gradcli.engine.codegen.llvm_kernels import kernel_text
-from gradcli.engine.codegen.llvm_work import STRETCH, counted_at
+from gradcli.engine.codegen.llvm import functions as llvm
+from gradcli.engine.codegen.llvm.kernels import kernel_text
+from gradcli.engine.codegen.llvm.work import STRETCH, counted_at
 
 
 def answer(function: Callable[..., tuple[Any, ...]], values: list[Any]) -> Any:

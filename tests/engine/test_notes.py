@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gradcli.engine.codegen import cache
-from gradcli.engine.lowering.function_calls import FunctionCalls
-from gradcli.engine.lowering.loop_tiers import TieredLoop
+from gradcli.engine.kernels.function_calls import FunctionCalls
+from gradcli.engine.kernels.loop_tiers import TieredLoop
 from gradcli.engine.values.kinds import UNSET
 
 from .programs import evaluate

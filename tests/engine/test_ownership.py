@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.engine.codegen import python
-from gradcli.engine.codegen.python import StepBack
+from gradcli.engine.codegen.python import regions as python
+from gradcli.engine.codegen.python.regions import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.passes.ownership import owned
+from gradcli.engine.passes.arrays.ownership import owned
 
 pytest.importorskip("llvmlite")
 
-from gradcli.engine.codegen import llvm
+from gradcli.engine.codegen.llvm import functions as llvm
 
 A = np.array([1.0, 2.0, 3.0])
 

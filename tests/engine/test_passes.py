@@ -6,16 +6,16 @@ from functools import partial
 
 import pytest
 
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.dead_code import without_dead_code
+from gradcli.engine.passes.derivatives.jvp import jvp
+from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.hoisting import hoist
-from gradcli.engine.passes.jvp import jvp
 from gradcli.engine.passes.reading_through import read_through
-from gradcli.engine.passes.vjp import vjp
 
 from . import golden_passes
 from .region_cases import LOOPS, PROGRAMS, lowered, same, states

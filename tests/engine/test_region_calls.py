@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.engine.codegen.python import StepBack, compiled
-from gradcli.engine.regions.recursion import MAX_DEPTH
+from gradcli.engine.codegen.python.regions import StepBack, compiled
+from gradcli.engine.lowering.functions.recursion import MAX_DEPTH
 from gradcli.engine.trace import run
 from gradcli.engine.trace.running import running
 

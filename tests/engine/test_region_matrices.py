@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.lowering.programs import lower_program
 
 HEAD = f"var x = 1.3\nvar w = [0.5, -1.2, 2.0]\nvar v = {[0.1 * k - 0.7 for k in range(20)]}\n"
 PROGRAMS = [

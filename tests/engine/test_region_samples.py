@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.regions.kinds import StoredOf
-from gradcli.engine.regions.programs import Lowered, lower_program
+from gradcli.engine.lowering.held.kinds import StoredOf
+from gradcli.engine.lowering.programs import Lowered, lower_program
 
 from .region_cases import numbers, outputs_of, same
 

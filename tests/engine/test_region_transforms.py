@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gradcli
-from gradcli.engine.codegen.python import compiled
+from gradcli.engine.codegen.python.regions import compiled
 
 from .region_cases import lowered, outputs_of, states
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import gradcli
-from gradcli.engine.codegen.python import compiled
+from gradcli.engine.codegen.python.regions import compiled
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.lowering.programs import lower_program
 
 from .region_cases import HEAD, PROGRAMS, STEPS_BACK, compare, lowered, outputs_of, same
 from .region_programs import Writer

@@ -14,7 +14,7 @@ from gradcli.engine.codegen.step_back import StepBack
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.lowering.region_calls import LinearizedRegion, RegionCall
+from gradcli.engine.kernels.region_calls import LinearizedRegion, RegionCall
 
 FEW = 2**12  # bytes, which some hundred iterations need
 FUNCTIONS = {
@@ -112,7 +112,7 @@ def test_derivatives_in_blocks(ways: str) -> None:
 
 
 def test_the_memory_of_loops_in_blocks() -> None:
-    llvm = pytest.importorskip("gradcli.engine.codegen.llvm")
+    llvm = pytest.importorskip("gradcli.engine.codegen.llvm.functions")
     call, numbers = RegionCall(*parse(LOOP)), [0.7, 1.2, 100_000, 1.0]
     for ways in ("b", "bb"):
         whole, blocks = call, call.in_blocks

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from gradcli.engine.codegen import python
+from gradcli.engine.codegen.python import regions as python
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
-from gradcli.engine.passes.ownership import owned
+from gradcli.engine.passes.arrays.ownership import owned
 
 pytest.importorskip("llvmlite")
 
-from gradcli.engine.codegen import llvm
-from gradcli.engine.codegen.scratch import NO_SCRATCH, scratch_of
+from gradcli.engine.codegen.llvm import functions as llvm
+from gradcli.engine.codegen.llvm.scratch import NO_SCRATCH, scratch_of
 
 N = 20_000  # elements: 160,000 bytes
 X = np.linspace(-1.0, 1.0, N)

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, only
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Structural, Value, every
 from gradcli.engine.ir.types import F64, ArrayType
 from gradcli.engine.ir.verifier import verify
+from gradcli.engine.passes.arrays.small_matrices import MOST
 from gradcli.engine.passes.expansion import expand
-from gradcli.engine.passes.small_matrices import MOST
 from gradcli.ops import OPS
 
 from .hot_and_cold import assert_same, run_again

@@ -10,8 +10,8 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, only, policy
-from gradcli.engine.codegen.machine import can_compile
-from gradcli.engine.lowering.mapped_regions import MappedRegion
+from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.kernels.mapped.regions import MappedRegion
 
 from .programs import outputs
 from .sparse_entries import dense, places

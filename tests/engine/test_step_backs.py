@@ -12,7 +12,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 from gradcli.engine.codegen.plain_first import PlainFirst
 from gradcli.engine.ir.instructions import Block, Check, Constant, Region, Value, blocks_of
 from gradcli.engine.ir.types import BOOL
-from gradcli.engine.lowering import region_calls
+from gradcli.engine.kernels import region_calls
 from gradcli.engine.passes.copying import copied
 
 from .hot_and_cold import answer, assert_close, expected

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.lowering import function_calls, loop_calls
-from gradcli.engine.regions.names import NotCompiled
+from gradcli.engine.kernels import function_calls, loop_calls
+from gradcli.engine.lowering.held.names import NotCompiled
 
 from .hot_and_cold import CALLS_ALONE, answer, assert_same
 from .region_cases import lowered

@@ -12,10 +12,10 @@ import gradcli
 from gradcli.engine.analysis.facts import Facts
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution, compile_program
-from gradcli.engine.lowering import loop_calls
-from gradcli.engine.lowering.frame_entries import slots_of
-from gradcli.engine.lowering.variable_loop_calls import VariableLoopCall
-from gradcli.engine.regions.variable_loops import slots_into
+from gradcli.engine.kernels import loop_calls
+from gradcli.engine.kernels.frame_entries import slots_of
+from gradcli.engine.kernels.variable_loop_calls import VariableLoopCall
+from gradcli.engine.lowering.variable_loops import slots_into
 from gradcli.engine.trace.run import Settings
 from gradcli.engine.trace.tape import Segment
 

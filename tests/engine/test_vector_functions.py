@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradcli.engine.backends.tiers import policy
-from gradcli.engine.codegen.machine import can_compile
+from gradcli.engine.codegen.llvm.machine import can_compile
 from gradcli.engine.formulas.functions import scalar_function
 from gradcli.engine.ir.instructions import Block, Constant, Operation, Region, Value
 from gradcli.engine.ir.types import F64
@@ -21,8 +21,8 @@ from gradcli.ops import OPS
 if not policy().compiles or not can_compile(0):
     pytest.skip("there is no machine code here", allow_module_level=True)
 
-from gradcli.engine.codegen.llvm_vectors import ACCURATE, ULPS
-from gradcli.engine.codegen.rows import RowsKernel
+from gradcli.engine.codegen.llvm.vectors import ACCURATE, ULPS
+from gradcli.engine.codegen.llvm_rows.kernels import RowsKernel
 
 SAMPLES = 500
 SPECIAL = [0.0, 5e-324, 1e-310, 1e-20, 0.5, 1.0, 2.0, 3.0, 710.0, 746.0, 1024.0, 1e308, math.inf]

@@ -9,7 +9,7 @@ import pytest
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import INTERPRETED, WRITTEN, Heat, only
-from gradcli.engine.lowering.loop_calls import LoopCalls
+from gradcli.engine.kernels.loop_calls import LoopCalls
 
 from .programs import evaluate
 

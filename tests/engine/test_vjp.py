@@ -9,13 +9,13 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.codegen.python import StepBack, compiled
+from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64
 from gradcli.engine.ir.verifier import verify
 from gradcli.engine.passes.copying import copied
-from gradcli.engine.passes.vjp import vjp
+from gradcli.engine.passes.derivatives.vjp import vjp
 
 from .region_cases import LOOPS, PROGRAMS, floats, lowered, same, states
 from .region_programs import Writer

@@ -8,7 +8,7 @@ from gradcli.engine.backends.tiers import NATIVE, WRITTEN
 from gradcli.engine.formulas.functions import is_called
 from gradcli.engine.ir.instructions import Each, Operation, Structural, every
 from gradcli.engine.ir.types import F64
-from gradcli.engine.lowering.region_calls import RegionCall
+from gradcli.engine.kernels.region_calls import RegionCall
 from gradcli.ops import OPS
 
 from .hot_and_cold import assert_same_in
@@ -65,7 +65,7 @@ def test_no_point_calls_python(name: str) -> None:
 
 def test_they_are_those_that_machine_code_calls() -> None:
     pytest.importorskip("llvmlite")
-    from gradcli.engine.codegen.llvm_kernels import kernel_text
+    from gradcli.engine.codegen.llvm.kernels import kernel_text
 
     called = {name for name in SCALAR_OPS if kernel_text(operation(name, F64)).called}
     assert called == {name for name in SCALAR_OPS if is_called(OPS[name])}

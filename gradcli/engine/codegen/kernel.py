@@ -11,10 +11,10 @@ from ..backends.tiers import policy
 from ..ir.instructions import Each, Region, Structural, every, size_of
 from ..ir.printer import text
 from ..ir.types import ArrayType
-from ..passes.fusion import has_each
-from . import python
+from ..passes.arrays.fusion import has_each
 from .cache import is_remembered, remember
-from .machine import can_compile, is_loaded
+from .llvm.machine import can_compile, is_loaded
+from .python import regions as python
 from .step_back import TooLong
 
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows: LLVM compiles them in about a second
@@ -101,7 +101,7 @@ def _machine_code(
     """The region as machine code; as Python text if there is none."""
     if not can_compile(size):
         return python.compiled(region, others, stack_bytes=stack_bytes)
-    from . import llvm
+    from .llvm import functions as llvm
     from .scalar_ops import NotNative
 
     try:
@@ -130,7 +130,7 @@ def device_kernel(
     arrays on the device of a backend. It raises StepBack. None where there is no such kernel."""
     if not policy().compiles:
         return None
-    from .python_device import compiled_on
+    from .python.device import compiled_on
     from .scalar_ops import NotNative
 
     stack_bytes = policy().stack_bytes if stack_bytes is None else stack_bytes
@@ -176,10 +176,10 @@ def rows_kernel(
 
     try:
         if backend.name != CPU.name:
-            from .device_rows import DeviceRowsKernel
+            from .cuda.row_kernels import DeviceRowsKernel
 
             return DeviceRowsKernel(region, others, by_row, backend)
-        from .rows import RowsKernel
+        from .llvm_rows.kernels import RowsKernel
 
         return RowsKernel(region, others, by_row, rows_first, summed)
     except NotNative:

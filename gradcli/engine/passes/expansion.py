@@ -20,11 +20,11 @@ from ..ir.instructions import (
     blocks_of,
 )
 from ..ir.types import Scalar
+from .arrays.lookups import looked_up
+from .arrays.picking import picked
+from .arrays.small_matrices import written_out
 from .copying import rebuilt
-from .lookups import looked_up
-from .picking import picked
 from .rules import NoRule
-from .small_matrices import written_out
 
 
 def expand(region: Region) -> Region:

@@ -12,8 +12,8 @@ from gradcli.diagnostics import Diagnostic, GradcliError, Source
 from gradcli.engine.backends.backend import is_inexact
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
+from gradcli.engine.lowering.programs import lower_program
 from gradcli.engine.program_calls import NoRule, NotCompiled, ProgramCall
-from gradcli.engine.regions.programs import lower_program
 from gradcli.lang import program
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.evaluate import evaluate

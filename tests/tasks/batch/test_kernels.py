@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, WRITTEN, only, policy
-from gradcli.engine.codegen.machine import can_compile
-from gradcli.engine.lowering.region_calls import RegionCall
-from gradcli.engine.regions.programs import lower_program
+from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.kernels.region_calls import RegionCall
+from gradcli.engine.lowering.programs import lower_program
 from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer
 from gradcli.tasks.batch.kernels import Kernels
@@ -369,9 +369,9 @@ def test_what_rows_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_straight_code_has_no_branches() -> None:
     """Otherwise LLVM computes rows one by one."""
     node = parsed("const n: int64\nvar x\ny = softmax([x, 2 * x])\noutput y[0] * (n + n * n // 3)")
-    from gradcli.engine.codegen.columns import Held, Layout
-    from gradcli.engine.codegen.llvm_rows import rows_text  # llvmlite
-    from gradcli.engine.codegen.row_groups import CHUNK
+    from gradcli.engine.codegen.llvm_rows.group_sizes import CHUNK
+    from gradcli.engine.codegen.llvm_rows.layout import Held, Layout
+    from gradcli.engine.codegen.llvm_rows.regions import rows_text  # llvmlite
 
     lowered = lower_program(node, {"n": 1})
     column = Held(Layout.COLUMN)

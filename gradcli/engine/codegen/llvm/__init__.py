@@ -1,0 +1,1 @@
+"""How does a region become machine code?"""

@@ -1,0 +1,115 @@
+"""Regions that other regions call, as functions of machine code.
+
+They work on values, not in memory. The counts of what is left are passed in and out beside the
+parameters and the results. A call that finds the C stack too full steps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from .frame import ADDRESS, BIT, DONE, INT, RAISED, STATUS, STEPPED_BACK, Frame
+from .guards import Counts, Guards
+
+MOST_OF_THE_STACK = 2**19  # bytes; the smallest stacks of threads have twice as many
+_COUNTS = len(Counts._fields)
+
+
+def function_of(module: Any, name: str, parameters: Sequence[Any], results: Sequence[Any]) -> Any:
+    """The function of a region, without its code yet."""
+    found = ir.LiteralStructType([STATUS, *[INT] * _COUNTS, *results])
+    own = [ADDRESS, INT, ADDRESS.as_pointer(), *[INT] * _COUNTS]
+    kind = ir.FunctionType(found, [*own, *parameters])
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    return function
+
+
+def call(frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]) -> list[Any]:
+    """Emits a call, which leaves as the function does; returns its results."""
+    status, results = attempt(frame, guards, function, operands)
+    frame.leave_as(status)
+    return results
+
+
+def attempt(
+    frame: Frame, guards: Guards, function: Any, operands: Sequence[Any]
+) -> tuple[Any, list[Any]]:
+    """Emits a call; returns how the function ended, and its results."""
+    make = frame.builder
+    own = [frame.held, frame.bottom, frame.arrays, *guards.counts()]
+    found = make.call(function, [*own, *operands])
+    status, *values = [
+        make.extract_value(found, k) for k in range(len(function.function_type.return_type))
+    ]
+    guards.set_counts(Counts(*values[:_COUNTS]))
+    return status, values[_COUNTS:]
+
+
+def ended(frame: Frame, status: Any, end: int) -> Any:
+    """Whether a function ended with this status."""
+    return frame.builder.icmp_signed("==", status, STATUS(end))
+
+
+class Noting(Frame):
+    """A function that goes on where it would step back, and notes that."""
+
+    is_masked = True
+
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        super().__init__(function, apart)
+        self._bad = self.variable(ir.Constant(BIT, 0))
+
+    def step_back_if(self, condition: Any) -> None:
+        make = self.builder
+        make.store(make.or_(make.load(self._bad), condition), self._bad)
+
+    def status(self) -> Any:
+        """The status of the function at its end."""
+        bad = self.builder.load(self._bad)
+        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
+
+
+class Called(Frame):
+    """The function of a region that others call."""
+
+    def __init__(self, function: Any, apart: Any = None) -> None:
+        super().__init__(function, apart)
+        self._kind = function.function_type.return_type
+        self.held, self.bottom, self.arrays, *rest = function.args
+        self.left, self.parameters = Counts(*rest[:_COUNTS]), rest[_COUNTS:]
+
+    def verify_stack(self) -> None:
+        """Steps back where the C stack is too full."""
+        used = self.builder.sub(self.bottom, self.here())
+        most = ir.Constant(INT, MOST_OF_THE_STACK)
+        self.leave_if(self.builder.icmp_signed(">", used, most), self.step_back)
+
+    def status(self) -> Any:
+        """The status of the function at its end."""
+        return STATUS(DONE)
+
+    def done(
+        self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
+    ) -> None:
+        """Ends the function. `release` emits the clean-up at every end, `counts` what is left."""
+        make = self.builder
+        release()
+        found = ir.Constant(self._kind, ir.Undefined)
+        for k, value in enumerate([self.status(), *counts(), *results]):
+            found = make.insert_value(found, value, k)
+        make.ret(found)
+        for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
+            make.position_at_end(block)
+            release()
+            make.ret(make.insert_value(ir.Constant(self._kind, ir.Undefined), STATUS(end), 0))
+
+
+class WithoutBranches(Noting, Called):
+    """The function of straight code, which LLVM computes for several rows at once."""
+
+    def safe(self, place: Any) -> Any:
+        return self.builder.select(self.builder.load(self._bad), ir.Constant(INT, 0), place)

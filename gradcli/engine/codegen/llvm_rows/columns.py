@@ -1,0 +1,296 @@
+"""How a kernel on rows reaches the values of each row, as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import islice
+from typing import Any
+
+from llvmlite import ir
+
+from ...ir.instructions import Value
+from ...ir.types import ArrayType
+from ..llvm.each import two_by_two
+from ..llvm.frame import DOUBLE, INT, Frame, count_up
+from ..llvm.types import at, in_memory, llvm_types, load, size_in_memory, store
+from .group_sizes import PART
+from .groups import Groups
+from .layout import Held, Layout
+from .turning import Turned
+
+MAX_ELEMENTS = 16  # of an array that is copied without a loop
+
+
+def parts_of(values: Sequence[Value], held: Sequence[Held], rows: int) -> list[Part]:
+    """The parts that emit the access to parameters or results."""
+    rest = iter(values)
+    return [_KINDS[each.layout]([*islice(rest, each.width)], rows) for each in held]
+
+
+class Part:
+    """Parameters or results that are held in one way. This class is for one parameter that all rows
+    share; the others override it.
+
+    size  the number of elements of their array; 0 for numbers
+    """
+
+    size = 0
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        """`rows`: the number of rows computed together."""
+        self.values, self.rows = values, rows
+        self.types = llvm_types(values)
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        """Takes the next parameters of the function."""
+        self.make = frame.builder
+        self.given = [next(parameters) for _ in self.types]
+
+    def prepare(self, start: Any) -> None:
+        """Emits the preparation before some rows are computed."""
+
+    def loaded(self, start: Any, k: Any) -> list[Any]:
+        """The values of one of the rows. An array is in memory that the next row uses, too."""
+        return self.given
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        """Emits the stores of the values of one of the rows."""
+        raise NotImplementedError
+
+    def complete(self, start: Any) -> None:
+        """Emits the completion after some rows were computed."""
+
+    def kept(self, value: Any, counts: Any) -> Any:
+        """The value of a row as it is stored. In sums, it may not count."""
+        return value
+
+    def of_group(self, groups: Groups, start: Any) -> None:
+        """Tells a group of rows where its values are."""
+        for value, given in zip(self.values, self.given, strict=True):
+            groups.shared[value] = given
+
+    def places(self, start: Any) -> list[Any]:
+        """The places for the numbers of a group's rows."""
+        raise NotImplementedError
+
+    def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
+        """Emits the store of an element of an array of one row of a group."""
+        raise NotImplementedError
+
+    def element_done(self, k: Any) -> None:
+        """Emits the completion after an element of all rows of a group."""
+
+
+class _InMemory(Part):
+    """Values that each row has. `column` is the address of the first number."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        super().__init__(values, rows)
+        kind = self.types[0] if values else DOUBLE  # a row may have no numbers
+        first = values[0].type if values else None
+        self.size = first.size if isinstance(first, ArrayType) else 0
+        self.kind = in_memory(kind.pointee if self.size else kind)
+        self.types = [self.kind.as_pointer()]
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        super().enter(frame, parameters)
+        self.column = self.given[0]
+        if self.size:
+            (kind,) = llvm_types(self.values)
+            whole = ir.ArrayType(kind.pointee, self.size)
+            self._array = self.make.bitcast(self.make.alloca(whole), kind)
+
+    def loaded(self, start: Any, k: Any) -> list[Any]:
+        make, index = self.make, self.make.add(start, k)
+        if not self.size:
+            return [load(make, self.place(index, j)) for j in range(len(self.values))]
+
+        def element(j: Any) -> None:
+            value = load(make, self.place(index, j))
+            make.store(value, at(make, self._array, j))
+
+        _each(make, self.size, element)
+        return [self._array]
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        make, index = self.make, self.make.add(start, k)
+        if not self.size:
+            for j, value in enumerate(values):
+                store(make, value, self.place(index, j))
+            return
+        (array,) = values
+
+        def element(j: Any) -> None:
+            store(make, make.load(at(make, array, j)), self.place(index, j))
+
+        _each(make, self.size, element)
+
+    def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
+        store(self.make, value, self.place(self.make.add(start, row), k))
+
+    def place(self, index: Any, k: Any) -> Any:
+        """The address of a number of a row."""
+        raise NotImplementedError
+
+
+class _Column(_InMemory):
+    """A column: the numbers of all rows follow each other."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        super().__init__(values, rows)
+        self.types += [INT] if self.size else []
+
+    def place(self, index: Any, k: Any) -> Any:
+        if self.size:
+            column = ir.Constant(INT, k) if isinstance(k, int) else k
+            index = self.make.add(self.make.mul(column, self.given[1]), index)
+        return at(self.make, self.column, index)
+
+    def of_group(self, groups: Groups, start: Any) -> None:
+        (value,) = self.values
+        if self.size:
+            groups.columns[value] = lambda k: self.place(start, k)
+        else:
+            groups.places[value] = self.place(start, 0)
+
+    def places(self, start: Any) -> list[Any]:
+        return [self.place(start, 0)]
+
+
+class _Rows(_InMemory):
+    """Rows: the numbers of a row follow each other. Where several rows are computed together, they
+    are turned into columns before, or back after."""
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        super().enter(frame, parameters)
+        self._width = self.size or len(self.values)
+        is_turned = self.rows > 1 and not self.size
+        self._turned = Turned(self.make, self.kind, self._width, self.rows) if is_turned else None
+
+    def place(self, index: Any, k: Any) -> Any:
+        make = self.make
+        row = at(make, self.column, make.mul(index, ir.Constant(INT, self._width)))
+        return at(make, row, k)
+
+    def prepare(self, start: Any) -> None:
+        if self._turned is not None:
+            self._turned.fill(self.place(start, 0))
+
+    def complete(self, start: Any) -> None:
+        if self._turned is not None:
+            self._turned.copy_to(self.place(start, 0))
+
+    def loaded(self, start: Any, k: Any) -> list[Any]:
+        if self._turned is None:
+            return super().loaded(start, k)
+        return [load(self.make, at(self.make, each, k)) for each in self._columns()]
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        if self._turned is None:
+            super().store(start, k, values)
+            return
+        for value, column in zip(values, self._columns(), strict=True):
+            store(self.make, value, at(self.make, column, k))
+
+    def of_group(self, groups: Groups, start: Any) -> None:
+        if self._turned is not None:
+            groups.places.update(zip(self.values, self._columns(), strict=True))
+            return
+        (value,) = self.values
+        read = groups.elements_read(value)
+        if read is None:
+            turned = Turned(self.make, self.kind, self.size, self.rows)
+            turned.fill(self.place(start, 0))
+            groups.columns[value] = turned.column
+        else:
+            columns = {k: self._gathered(start, k) for k in read}
+            groups.columns[value] = columns.__getitem__
+
+    def places(self, start: Any) -> list[Any]:
+        return self._columns()
+
+    def _columns(self) -> list[Any]:
+        assert self._turned is not None
+        return [self._turned.column(k) for k in range(self._width)]
+
+    def _gathered(self, start: Any, k: int) -> Any:
+        """A column of one element of the rows' arrays."""
+        make = self.make
+        column = Turned(make, self.kind, 1, self.rows).column(0)
+
+        def copy(row: Any) -> None:
+            number = make.load(self.place(make.add(start, row), k))
+            make.store(number, at(make, column, row))
+
+        count_up(make, ir.Constant(INT, self.rows), 1, copy)
+        return column
+
+
+class _Sum(Part):
+    """Totals over rows. Where several rows are computed together, their numbers go to columns
+    first, which are added up eight rows at a time."""
+
+    def __init__(self, values: Sequence[Value], rows: int) -> None:
+        super().__init__(values, rows)
+        kind, first = self.types[0], values[0].type
+        self.size = first.size if isinstance(first, ArrayType) else 0
+        self.kind = kind.pointee if self.size else kind
+        self.types = [self.kind.as_pointer()]
+
+    def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
+        super().enter(frame, parameters)
+        if self.rows > 1:
+            self._columns = Turned(self.make, self.kind, len(self.values), self.rows)
+
+    def kept(self, value: Any, counts: Any) -> Any:
+        return self.make.select(counts, value, ir.Constant(value.type, 0))
+
+    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+        make = self.make
+        if self.rows > 1:
+            for place, value in zip(self.places(start), values, strict=True):
+                make.store(value, at(make, place, k))
+        elif self.size:
+            _each(make, self.size, lambda j: self._add(make.load(at(make, values[0], j)), j))
+        else:
+            for j, value in enumerate(values):
+                self._add(value, j)
+
+    def places(self, start: Any) -> list[Any]:
+        return [self._columns.column(k) for k in range(len(self.values))]
+
+    def complete(self, start: Any) -> None:
+        if self.rows > 1 and not self.size:
+            _each(self.make, len(self.values), lambda k: self._add_up(self._columns.column(k), k))
+
+    def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
+        store(self.make, value, at(self.make, self._columns.column(0), row))
+
+    def element_done(self, k: Any) -> None:
+        self._add_up(self._columns.column(0), k)
+
+    def _add_up(self, column: Any, k: Any) -> None:
+        """Adds the numbers of a column to a total."""
+        make, kind = self.make, ir.VectorType(self.kind, PART).as_pointer()
+        places = [make.bitcast(at(make, column, n), kind) for n in range(0, self.rows, PART)]
+        align = size_in_memory(self.kind)
+        eights = reduce(make.fadd, [make.load(place, align=align) for place in places])
+        numbers = [make.extract_element(eights, ir.Constant(INT, n)) for n in range(PART)]
+        self._add(two_by_two(make.fadd, numbers), k)
+
+    def _add(self, number: Any, j: Any) -> None:
+        total = at(self.make, self.given[0], j)
+        self.make.store(self.make.fadd(self.make.load(total), number), total)
+
+
+_KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows, Layout.SUM: _Sum}
+
+
+def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
+    """Emits `body` for each element of an array; without a loop if they are few."""
+    if size > MAX_ELEMENTS:
+        count_up(make, ir.Constant(INT, size), 1, body)
+        return
+    for k in range(size):
+        body(ir.Constant(INT, k))

@@ -1,0 +1,1 @@
+"""How does a region run in Python, on numbers and on arrays?"""

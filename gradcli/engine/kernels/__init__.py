@@ -1,0 +1,1 @@
+"""Which kernels run in place of the interpreter where code is hot?"""

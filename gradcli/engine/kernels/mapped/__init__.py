@@ -1,0 +1,1 @@
+"""Which kernels make the calls of `vmap(f)`?"""

@@ -1,0 +1,61 @@
+"""Lists of items of one form, as columns that a region takes: for each number of an item an array
+of those of all items, maybe with room for more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..backends.backend import CPU
+from ..ir.types import OF_DTYPE, ArrayType, dtype_of
+from ..lowering.entries import ArrayEntry, Entry, ListEntry, RecordEntry
+from ..lowering.held.columns import LARGEST
+from ..values.kinds import List
+from .region_values import list_type, plain_items
+
+
+def columns_with_room(value: List, room: int) -> Any:
+    """The columns of a list, in the form of an item: pairs of an array and whether it stands for a
+    list of numbers. None if the items aren't plain numbers, or arrays, of one form."""
+    rows, first = value.items, value.items[0]
+    kinds = set(map(type, rows))
+    if (kind := list_type(value)) is not None and room * kind.size <= LARGEST * len(rows):
+        return _array(plain_items(value), dtype_of(kind.element), kind.shape, room), True
+    if kinds == {bool}:
+        return _array(rows, bool, (len(rows),), room), True
+    if kinds == {CPU.ndarray} and len({(row.shape, row.dtype) for row in rows}) == 1:
+        fits = first.dtype.name in OF_DTYPE and 0 < room * first.size <= LARGEST
+        return (_array(rows, first.dtype, (len(rows), *first.shape), room), False) if fits else None
+    if kinds == {List} and first.items and set(map(len, rows)) == {len(first)}:
+        parts = zip(*[row.items for row in rows], strict=True)
+        columns = [columns_with_room(List(list(part)), room) for part in parts]
+        return None if any(column is None for column in columns) else List(columns)
+    if kinds == {dict} and first and set(map(tuple, rows)) == {tuple(first)}:
+        by_key = {k: columns_with_room(List([row[k] for row in rows]), room) for k in first}
+        return None if any(column is None for column in by_key.values()) else by_key
+    return None
+
+
+def _array(items: Any, dtype: Any, shape: tuple[int, ...], room: int) -> Any:
+    found = CPU.xp.zeros((room, *shape[1:]), dtype)
+    found[: shape[0]] = items
+    return found
+
+
+def entry_of(columns: Any) -> Entry:
+    """The entry of columns."""
+    if type(columns) is dict:
+        return RecordEntry(tuple(columns), tuple(map(entry_of, columns.values())))
+    if type(columns) is List:
+        return ListEntry(tuple(map(entry_of, columns.items)))
+    array, listed = columns
+    return ArrayEntry(ArrayType(OF_DTYPE[array.dtype.name], array.shape), False, listed)
+
+
+def arrays_of(columns: Any) -> Iterator[Any]:
+    """The arrays of columns, in the order of the parameters for their entry."""
+    if type(columns) is tuple:
+        yield columns[0]
+    else:
+        for part in columns.values() if type(columns) is dict else columns.items:
+            yield from arrays_of(part)

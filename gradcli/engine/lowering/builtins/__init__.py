@@ -1,0 +1,1 @@
+"""What are calls of builtins in IR?"""

@@ -1,0 +1,381 @@
+"""Calls of builtins in IR. Ops on numbers and small arrays are instructions, and so are builtins
+with a meaning of their own; other builtins on whole arrays run the interpreter's code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from ....diagnostics import Span
+from ....ops.op import BindingError, Op
+from ...backends.backend import CPU
+from ...ir.instructions import Check, Value
+from ...ir.scalars import on_scalars
+from ...ir.structural import Refused, operands_of
+from ...ir.types import (
+    BOOL,
+    F32,
+    F64,
+    I64,
+    OF_DTYPE,
+    ArrayType,
+    Scalar,
+    element_of,
+    has_floats,
+    is_float,
+)
+from ..held.kinds import Array, ListOrArray, Mixed, OrNone, Stored, Table, Word
+from ..held.names import NotCompiled, UnknownInt
+from ..held.ranges import Ints, Range, Zipped
+from ..values.arrays import MAX_ELEMENTS
+from ..values.stored import Pending
+from .creation import Creation
+from .moving import MOVES
+from .reductions import Options
+
+
+class Builtins(Creation):
+    """The lowering of builtins."""
+
+    def apply(
+        self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
+    ) -> Any:
+        """The result of a builtin, from what its operands hold. Options may be missing."""
+        if op.name in ("eq", "ne") and any(held is None for held in operands):
+            return self.same_none(op, operands[0] if operands[1] is None else operands[1])
+        read = self.value if op.name in _OF_LISTS else self.values
+        operands = [
+            held if op.name == "append" and k else self.in_one_form(op, read(held), span)
+            for k, held in enumerate(operands)
+        ]
+        if op.name not in _LAZY and not on_scalars(op):
+            operands = [self.whole(held, span) for held in operands]
+        if op.name not in _OF_NOTHING and any(
+            isinstance(v, Array | Stored | Pending) and 0 in v.shape for v in operands
+        ):
+            raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
+        chosen = options or {}
+        if op.compute is None or on_scalars(op):
+            return self.in_own_way(op, operands, chosen, span)
+        if op.name not in _OWN and op.name not in MOVES:
+            return self.by_interpreter(op, operands, chosen, span)
+        try:
+            with self.builder.undoing(NotCompiled):
+                return self.in_own_way(op, operands, chosen, span)
+        except UnknownInt:
+            raise
+        except NotCompiled:
+            with suppress(NotCompiled), self.builder.undoing(NotCompiled):
+                return self.by_interpreter(op, operands, chosen, span)
+            raise
+
+    def in_one_form(self, op: Op, held: Any, span: Span) -> Any:
+        """An operand that isn't none, as a list or as an array where it may be either."""
+        held = self.present(held)
+        if not isinstance(held, ListOrArray):
+            return held
+        if op.name in ("append", "eq", "ne"):
+            reason = f"`{op.infix or op.name}` of a list that may be an array is not compiled"
+            raise NotCompiled(reason, span)
+        of_items = op.name in _OF_LISTS or op.name == "len"
+        return self.items_of(held, span) if of_items else self.as_array(held, span)
+
+    def in_own_way(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """A builtin as instructions of its own."""
+        if own := _OWN.get(op.name):
+            return own(self, operands, options, span)
+        if op.name in MOVES:
+            return self.moved(op, operands, options, span)
+        if op.name in ("eq", "ne") and any(isinstance(v, Word) for v in operands):
+            return self.same_word(op, operands[0], operands[1], span)
+        if op.name in ("eq", "ne") and any(type(v) is str for v in operands):
+            a, b = operands
+            return self.builder.constant((type(a) is type(b) and a == b) == (op.name == "eq"))
+        if options:
+            raise NotCompiled(f"`{op.name}` with options is not compiled", span)
+        if not on_scalars(op) or not any(
+            isinstance(v, tuple | Array | Stored | Pending) for v in operands
+        ):
+            return self.scalar(op, operands, span)
+        if op.name in ("eq", "ne") and all(type(v) is tuple for v in operands):
+            raise NotCompiled("a comparison of lists is not compiled", span)
+        return self.elementwise(op, operands, span)
+
+    def bound_call(self, op: Op, given: Sequence[Any], named: Mapping[str, Any], span: Span) -> Any:
+        """A call of a builtin as a value, with its arguments bound to its signature."""
+        signature = op.signature
+        try:
+            places, options = signature.bind(op.name, len(given), list(named))
+        except BindingError:
+            raise NotCompiled(f"this call of `{op.name}` is not compiled", span) from None
+
+        def argument(place: Any) -> Any:
+            if type(place) is tuple:
+                return tuple([given[k] for k in place])
+            return named[place] if type(place) is str else given[place]
+
+        operands = [
+            self.default(signature.operands[k].default) if place is None else argument(place)
+            for k, place in enumerate(places)
+        ]
+        chosen = {name: argument(place) for name, place in options.items()}
+        return self.apply(op, operands, span, chosen)
+
+    def default(self, value: Any) -> Any:
+        """What an operand holds by default."""
+        return self.builder.constant(value) if type(value) in (float, int, bool) else value
+
+    def same_none(self, op: Op, held: Any) -> Value:
+        """Whether something is none, or isn't if the op is `ne`."""
+        held = self.or_none(held)
+        if isinstance(held, OrNone):
+            found = self.builder.apply("logical_not", [held.there])
+            self.missing[found] = held.there
+            return held.there if op.name == "ne" else found
+        return self.builder.constant((held is None) == (op.name == "eq"))
+
+    def same_word(self, op: Op, a: Any, b: Any, span: Span) -> Value:
+        """Whether two strings, at least one of them a `Word`, are equal, or differ if the op is
+        `ne`."""
+        word, other = (a, b) if isinstance(a, Word) else (b, a)
+        words = other.words if isinstance(other, Word) else (other,)
+        found = self.builder.constant(op.name == "ne")
+        for k, each in enumerate(words):
+            if each in word.words:
+                place = self.builder.constant(word.words.index(each))
+                same = self.builder.apply(op.name, [word.place, place], span)
+                is_this = self.builder.constant(True)
+                if isinstance(other, Word):
+                    is_this = self.builder.apply("eq", [other.place, self.builder.constant(k)])
+                found = self.builder.apply("where", [is_this, same, found])
+        return found
+
+    def range(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        raise NotImplementedError
+
+    # ---- lists -----------------------------------------------------------------------------------
+
+    def length(self, operands: Sequence[Any], options: Options, span: Span) -> Value:
+        held = self.sequence(operands[0])
+        return self.count_of(held, span)
+
+    def append(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        held, number = operands
+        if isinstance(held, Table):
+            return self.appended(held, number, span)
+        if isinstance(held, Stored) and held.listed and held.shape[0] <= MAX_ELEMENTS:
+            held = tuple(self.rows(held, span))
+        if type(held) is not tuple:
+            raise NotCompiled("`append` is compiled only for lists", span)
+        return (*held, number)
+
+    def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        [held] = operands
+        if isinstance(held, Stored):
+            return Stored(held.value)
+        if isinstance(held, Ints) and (numbers := held.range.numbers(self.builder)):
+            return self.counted(numbers, span)
+        return self.some_array(held, span)
+
+    def zip(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        parts = list(map(self.as_table, map(self.sequence, operands)))
+        if any(isinstance(held, Stored | Ints | Zipped | Table) for held in parts):
+            return Zipped(tuple(parts))
+        return tuple(zip(*[self.rows(held, span) for held in parts], strict=False))
+
+    def enumerate(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        held = self.as_table(self.sequence(operands[0]))
+        if isinstance(held, Stored | Zipped | Table):
+            zero, one = map(self.builder.constant, (0, 1))
+            return Zipped((Ints(Range(zero, one, self.count_of(held, span))), held))
+        rows = self.rows(held, span)
+        return tuple([(self.builder.constant(k), row) for k, row in enumerate(rows)])
+
+    # ---- arrays ----------------------------------------------------------------------------------
+
+    def float64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.converted(operands[0], F64, span)
+
+    def float32(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.converted(operands[0], F32, span)
+
+    def cast(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """A number or an array as another type, given by its name."""
+        kind = OF_DTYPE.get(options["dtype"]) if type(options.get("dtype")) is str else None
+        if kind is None or kind == BOOL:
+            raise NotCompiled("a cast to this type is not compiled", span)
+        return self.converted(operands[0], kind, span)
+
+    def int64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.converted(operands[0], I64, span)
+
+    def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
+        """A number or an array of another type."""
+        if not has_floats(self.builder.real, kind):
+            raise NotCompiled("float64 in a run in float32 is not compiled", span)
+        held = self.elements(held) if isinstance(held, Stored) else self.as_array(held, span)
+        if not is_float(kind) and isinstance(held, Mixed):
+            raise NotCompiled(
+                "a conversion to int of a number that may be a float is not compiled", span
+            )
+        if isinstance(held, Pending):
+            return self.mapped(lambda item: self.cast_number(item, kind, span), [held], span)
+        if not isinstance(held, Array):
+            return self.cast_number(held, kind, span)
+        items = [self.cast_number(item, kind, span) for item in held.items]
+        return Array(held.shape, tuple(items), kind)
+
+    def cast_number(self, held: Any, kind: Scalar, span: Span) -> Any:
+        """A number as another type. Steps back where an int can't hold a float."""
+        if kind == I64 and isinstance(held, Value) and is_float(held.type):
+            builder = self.builder
+            for name, limit in (("ge", -(2.0**63)), ("lt", 2.0**63)):
+                builder.add(Check(builder.apply(name, [held, builder.constant(limit)], span)))
+            return builder.cast(held, I64)
+        return self.as_type(held, kind, span)
+
+    def stack(self, operands: Sequence[Any], options: Options, span: Span) -> Array:
+        self.only(options, [], span)
+        return self.some_array(self.parts_of(operands, span), span)
+
+    def concatenate(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
+        self.only(options, ["axis"], span)
+        given = self.parts_of(operands, span)
+        axis = self.known_int(options["axis"], span) if "axis" in options else 0
+        if any(isinstance(part, Stored | Pending) for part in given):
+            return self.concatenated([self.operand(part, span) for part in given], axis, span)
+        parts = [self.some_array(part, span) for part in given]
+        items = [item for part in parts for item in part.items]
+        rest = iter(range(len(items)))
+        places = [_shaped(islice(rest, len(part.items)), part.shape) for part in parts]
+        try:
+            joined = CPU.xp.concatenate(places, axis)
+        except ValueError:
+            raise NotCompiled("these arrays don't fit", span) from None
+        kind = self.joined_type({part.type for part in parts}, span)
+        self.count(span, len(items))
+        items = [self.as_type(items[k], kind, span) for k in joined.ravel().tolist()]
+        found = self.array(tuple(joined.shape), items, span)
+        return self.tied(Array(found.shape, found.items, kind))
+
+    # ---- by the interpreter's code ---------------------------------------------------------------
+
+    def by_interpreter(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The result of a structural entry: an array, a number, or a list of these."""
+        if op.category == "making" and self.builder.real != F64:
+            raise NotCompiled(f"this call of `{op.name}` is not compiled in float32", span)
+        if op.signature.variadic and not op.signature.leading:
+            operands = self.parts_of(operands, span)
+        values = [self.in_one(held, span) for held in operands_of(op, operands)]
+        chosen = {name: self.fixed(value, span) for name, value in options.items()}
+        self.count(span)
+        try:
+            found = self.builder.structural(op, values, chosen, span)
+        except Refused as reason:
+            raise NotCompiled(f"`{op.name}` of these operands: {reason}", span) from None
+        if not all(has_floats(self.builder.real, element_of(v.type)) for v in found):
+            raise NotCompiled(f"`{op.name}` gives float64 in a run in float32", span)
+        held = [
+            self.few_apart(Stored(value), span) if isinstance(value.type, ArrayType) else value
+            for value in found
+        ]
+        return held[0] if len(held) == 1 else tuple(held)
+
+    def parts_of(self, operands: Sequence[Any], span: Span) -> tuple[Any, ...]:
+        """The operands; for a single list or array, its items."""
+        single = len(operands) == 1 and isinstance(operands[0], tuple | Array | Stored)
+        return tuple(self.rows(operands[0], span) if single else operands)
+
+    def in_one(self, held: Any, span: Span) -> Value:
+        """A number, or an array as one value."""
+        if isinstance(held, Pending):
+            return self.made(held, span)
+        if not isinstance(held, Value | Stored):
+            held = self.as_array(held, span)
+        found = self.in_memory(held)
+        value = found.value if isinstance(found, Stored) else found
+        if not isinstance(value, Value) or value.type == BOOL:
+            raise NotCompiled(
+                "a bool, or a number that may be an int or a float, is no operand here", span
+            )
+        return value
+
+    def fixed(self, held: Any, span: Span) -> Any:
+        """The value of an option, which must be known."""
+        if isinstance(held, tuple):
+            return tuple([self.fixed(item, span) for item in held])
+        if isinstance(held, Array) and len(held.shape) == 1:
+            return self.fixed(held.items, span)
+        if not isinstance(held, Value):
+            if held is None or type(held) is str:
+                return held
+            raise NotCompiled("this option is not compiled", span)
+        known = self.builder.known.get(held)
+        return self.known_int(held, span) if known is None else known
+
+
+def _shaped(places: Iterable[int], shape: tuple[int, ...]) -> Any:
+    return CPU.xp.array([*places], int).reshape(shape)
+
+
+_OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
+    "len": Builtins.length,
+    "range": lambda lowering, *given: lowering.range(*given),
+    "append": Builtins.append,
+    "array": Builtins.list_as_array,
+    "zip": Builtins.zip,
+    "enumerate": Builtins.enumerate,
+    "zeros": Builtins.zeros,
+    "ones": Builtins.ones,
+    "full": Builtins.full,
+    "arange": Builtins.arange,
+    "zeros_like": Builtins.zeros_like,
+    "ones_like": Builtins.ones_like,
+    "float64": Builtins.float64,
+    "float32": Builtins.float32,
+    "int64": Builtins.int64,
+    "cast": Builtins.cast,
+    "stack": Builtins.stack,
+    "concatenate": Builtins.concatenate,
+    "cumsum": Builtins.cumsum,
+    "sum": Builtins.sum,
+    "mean": Builtins.mean,
+    "norm": Builtins.norm,
+    "any": Builtins.any_of,
+    "all": Builtins.all_of,
+    "dot": Builtins.dot,
+    "matmul": Builtins.matmul,
+    "einsum": Builtins.einsum,
+    "outer": Builtins.outer,
+    "inner": Builtins.inner,
+    "prod": Builtins.prod,
+    "cumprod": Builtins.cumprod,
+    "trace": Builtins.trace,
+    "cross": Builtins.cross,
+    "max": Builtins.maximum,
+    "min": Builtins.minimum,
+    "logsumexp": Builtins.logsumexp,
+    "softmax": Builtins.softmax,
+    "log_softmax": Builtins.log_softmax,
+    "eye": Builtins.eye,
+    "linspace": Builtins.linspace,
+    "var": Builtins.var,
+    "std": Builtins.std,
+    "count_nonzero": Builtins.count_nonzero,
+    "argmax": Builtins.argmax,
+    "argmin": Builtins.argmin,
+    "transpose": Builtins.transpose,
+    "reshape": Builtins.reshape,
+    "ravel": Builtins.ravel,
+}
+# Builtins that make lists of the items of lists, where variables stay variables.
+_OF_LISTS = frozenset(("append", "zip", "enumerate"))
+# Builtins that take arrays without elements.
+_OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
+# Builtins that read an array place by place.
+_LAZY = {
+    "sum", "mean", "norm", "max", "min", "logsumexp", "softmax", "log_softmax", "matmul", "dot",
+    "einsum", "transpose", "outer", "inner",
+}  # fmt: skip

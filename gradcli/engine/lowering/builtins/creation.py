@@ -1,0 +1,148 @@
+"""Arrays in IR that are made from numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....diagnostics import Span
+from ...ir.instructions import Value
+from ...ir.scalars import RESTATED
+from ...ir.types import BOOL, I64, ArrayType, Scalar
+from ..held.kinds import Array, Stored, is_many
+from ..held.names import NotCompiled
+from ..values.stored import Pending
+from .moving import Moving
+from .reductions import Options
+
+
+class Creation(Moving):
+    """The lowering of builtins that make arrays."""
+
+    def filled(self, value: Value, shape: Any, span: Span) -> Array | Stored | Pending:
+        sizes = shape if type(shape) is tuple else (shape,)
+        known = tuple([self.known_int(size, span) for size in sizes])
+        count = 1
+        for size in known:
+            count *= max(size, 0)
+        if count <= 0 or not known:
+            raise NotCompiled("an array of no elements is not compiled", span)
+        assert isinstance(value.type, Scalar)
+        if not is_many(known):
+            return self.array(known, [value] * count, span)
+        if value in self.builder.known:
+            return Stored(self.builder.filled(ArrayType(value.type, known), value))
+        return Pending(known, value.type, lambda _: value, lambda _: value)
+
+    def zeros(
+        self, operands: Sequence[Any], options: Options, span: Span
+    ) -> Array | Stored | Pending:
+        return self.filled(self.builder.constant(0.0), options["shape"], span)
+
+    def ones(
+        self, operands: Sequence[Any], options: Options, span: Span
+    ) -> Array | Stored | Pending:
+        return self.filled(self.builder.constant(1.0), options["shape"], span)
+
+    def full(
+        self, operands: Sequence[Any], options: Options, span: Span
+    ) -> Array | Stored | Pending:
+        if not isinstance(operands[0], Value):
+            raise NotCompiled("`full` is compiled only for numbers", span)
+        return self.filled(operands[0], options["shape"], span)
+
+    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
+        return self.like(operands[0], 0, span)
+
+    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
+        return self.like(operands[0], 1, span)
+
+    def like(self, held: Any, number: int, span: Span) -> Array | Stored:
+        """An array of one number, of the shape and type of another."""
+        if isinstance(held, Stored) and held.type.element != BOOL:
+            value = self.as_type(self.builder.constant(number), held.type.element, span)
+            return Stored(self.builder.filled(held.type, value))
+        array = self.some_array(held, span, whole=True)
+        value = self.builder.number(number if array.type == I64 else float(number), array.type)
+        if array.type == BOOL:
+            raise NotCompiled("an array of bools like another is not compiled", span)
+        return Array(array.shape, (value,) * len(array.items), array.type)
+
+    def eye(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Pending:
+        """The identity of a known size."""
+        self.only(options, ["n"], span)
+        n, builder = self.known_int(options["n"], span), self.builder
+        if n <= 0:
+            raise NotCompiled("an array of no elements is not compiled", span)
+        one, zero = builder.constant(1.0), builder.constant(0.0)
+        if is_many((n, n)):
+
+            def at(indices: Sequence[Value]) -> Value:
+                return builder.apply("where", [builder.apply("eq", indices, span), one, zero], span)
+
+            return Pending((n, n), builder.real, at, operations=1)
+        items = tuple([zero if k % (n + 1) else one for k in range(n * n)])
+        return Array((n, n), items, builder.real)
+
+    def arange(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Pending:
+        """The ints of a range, all of them known."""
+        given = [options[name] for name in ("start", "stop", "step") if name in options]
+        known = [self.known_int(value, span) for value in given if value is not None]
+        if "stop" not in options and "step" in options:
+            raise NotCompiled("this call of `arange` is not compiled", span)
+        return self.counted(range(*known) if known[2:] != [0] else range(0), span)
+
+    def counted(self, numbers: range, span: Span) -> Array | Pending:
+        """Known ints as an array."""
+        if not numbers:
+            raise NotCompiled("an array of no elements is not compiled", span)
+        shape = (len(numbers),)
+        if not is_many(shape):
+            return Array(shape, tuple([self.builder.constant(k) for k in numbers]), I64)
+
+        def at(place: Value) -> Value:
+            return self.builder.place([place], [numbers.step], numbers.start)
+
+        return Pending(shape, I64, lambda indices: at(indices[0]), at)
+
+    def linspace(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Pending:
+        """Numbers between two others, in NumPy's way: the first one plus steps. The derivatives are
+        those of a weighted mean of the two."""
+        self.only(options, ["num"], span)
+        n = self.known_int(options["num"], span) if "num" in options else 50
+        if n < 1 or not all(isinstance(held, Value) for held in operands):
+            raise NotCompiled("this call of `linspace` is not compiled", span)
+        builder = self.builder
+        start, stop = [self.as_float(held, span) for held in operands]
+        if start.type != self.builder.real or stop.type != self.builder.real:
+            raise NotCompiled("other floats than the run's are not compiled in `linspace`", span)
+        between = builder.constant(max(n - 1, 1))
+        zero = builder.zero(builder.real)
+        one = builder.constant(1.0)
+        moves = {start, stop} - builder.known.keys()
+
+        def line(a: Value, b: Value, k: Value) -> Value:
+            """The `k`th of the numbers from `a` to `b`."""
+            distance = builder.apply("sub", [b, a], span)
+            step = builder.apply("div", [distance, between], span)
+            is_flat = builder.apply("eq", [step, zero], span)
+            part = builder.apply("mul", [builder.apply("div", [k, between], span), distance], span)
+            moved = builder.apply("mul", [k, step], span)
+            moved = builder.apply("where", [is_flat, part, moved], span)
+            found = builder.apply("add", [moved, a], span)
+            is_last = builder.apply("eq", [k, builder.constant(n - 1)], span)
+            return found if n == 1 else builder.apply("where", [is_last, b, found], span)
+
+        def at(k: Value) -> Value:
+            value = line(start, stop, k)
+            if not moves:
+                return value
+            parts = [(start, line(one, zero, k)), (stop, line(zero, one, k))]
+            mean = [builder.apply("mul", list(part), span) for part in parts]
+            return builder.operation(RESTATED, [self.added(mean, span), value])
+
+        if is_many((n,)):
+            return Pending((n,), builder.real, lambda k: at(k[0]), at, operations=8)
+        items = [at(builder.constant(k)) for k in range(n)]
+        self.count(span, n)
+        return self.tied(Array((n,), tuple(items), builder.real))

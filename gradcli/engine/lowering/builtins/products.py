@@ -1,0 +1,356 @@
+"""Products of vectors and matrices, and sums of products by labels, in IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, product
+from math import prod
+from typing import Any
+
+from ....diagnostics import Span
+from ....ops.einsum import Roles, Step, by_steps, einsum_terms, roles_of, steps_of
+from ....ops.op import OpError
+from ...ir.instructions import LARGE_PRODUCT, Value
+from ...ir.types import BOOL, F32, I64, ArrayType, Scalar, is_float, strides, widest
+from ..held.kinds import Array, Stored, is_many
+from ..held.names import NotCompiled
+from ..values.arrays import MAX_ELEMENTS
+from ..values.stored import Indices, Pending
+from .reductions import Found, Group, Lines, Options, Reductions
+
+Sizes = Mapping[str, int]  # of labels
+
+
+class Products(Reductions):
+    """The lowering of products, whose terms are added one after another."""
+
+    def matmul(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        a, b = factors = self.factors(operands, span)
+        left = "...mk" if len(a.shape) > 2 else "mk"[-len(a.shape) :]
+        right = "...kn" if len(b.shape) > 2 else "kn"[: len(b.shape)]
+        of_both = [label for label in ("...", "m", "n") if label in left + right]
+        return self.by_subscripts(f"{left},{right}->{''.join(of_both)}", factors, span)
+
+    def dot(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        if any(len(held.shape) > 2 for held in self.factors(operands, span)):
+            raise NotCompiled("`dot` of arrays of more than two axes is not compiled", span)
+        return self.matmul(operands, options, span)
+
+    def inner(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        factors = self.factors(operands, span)
+        if any(len(held.shape) > 2 for held in factors):
+            raise NotCompiled("`inner` of arrays of more than two axes is not compiled", span)
+        a, b = ["mk"[-len(factors[0].shape) :], "nk"[-len(factors[1].shape) :]]
+        return self.by_subscripts(f"{a},{b}->{a[:-1]}{b[:-1]}", factors, span)
+
+    def cross(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        factors = self.factors(operands, span)
+        if any(held.shape != (3,) for held in factors):
+            raise NotCompiled("`cross` is compiled only for two vectors", span)
+        a, b = [self.apart(held, span) for held in factors]
+
+        def element(i: int, k: int) -> Value:
+            left, right = [
+                self.multiplied([a.items[m], b.items[n]], span) for m, n in ((i, k), (k, i))
+            ]
+            return self.builder.apply("sub", [left, right], span)
+
+        self.count(span, 3)
+        found = [element(1, 2), element(2, 0), element(0, 1)]
+        return self.tied(self.array((3,), found, span))
+
+    def prod(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The product of few elements."""
+
+        def of(items: Group) -> Found:
+            items = self.numbers(items, span)
+            if isinstance(items, Lines):
+                raise NotCompiled("`prod` of many elements is not compiled", span)
+            self.count(span, len(items))
+            return self.multiplied(items, span)
+
+        return self.reduced(operands[0], options, span, of)
+
+    def cumprod(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The products of the first elements, one for each of a few elements."""
+        array = self.some_elements(operands[0], span)
+        if len(array.shape) > 1 or options:
+            raise NotCompiled("`cumprod` of more than one axis is not compiled", span)
+        found = accumulate(
+            self.numbers(array.items, span), lambda a, b: self.multiplied([a, b], span)
+        )
+        return self.tied(self.array(array.shape, list(found), span))
+
+    def einsum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.by_subscripts(options["subscripts"], self.factors(operands, span), span)
+
+    def by_subscripts(self, subscripts: Any, factors: Sequence[Any], span: Span) -> Any:
+        """A sum of products of arrays whose axes have labels, as `einsum` takes them."""
+        try:
+            terms, result, sizes = einsum_terms(subscripts, [held.shape for held in factors])
+        except OpError:
+            raise NotCompiled("the shapes of these factors don't fit", span) from None
+        work, roles = prod(sizes.values()), roles_of(terms, result)
+        if work <= MAX_ELEMENTS:
+            arrays = [self.apart(held, span) for held in factors]
+            return self.unrolled_products(arrays, terms, result, sizes, span)
+        parts = [self.operand(held, span) for held in factors]
+        are_ints = all(part.type == I64 for part in parts)
+        if work < LARGE_PRODUCT or len(parts) == 1 or (roles is not None and are_ints):
+            return self.looped_products(parts, terms, result, sizes, span)
+        if roles is None and len(parts) > 2 and (steps := steps_of(terms, result, sizes)):
+            return self.products_of_pairs(factors, terms, steps, span)
+        if roles is None:
+            raise NotCompiled("many products other than those of matrices are not compiled", span)
+        return self.products_of_matrices(factors, terms, result, roles, sizes, span)
+
+    # ---- sums of products ------------------------------------------------------------------------
+
+    def unrolled_products(
+        self, arrays: Sequence[Array], terms: Sequence[str], result: str, sizes: Sizes, span: Span
+    ) -> Any:
+        self.count(span, prod(sizes.values()))
+        inner = "".join([label for label in sizes if label not in result])
+
+        def factors(at: Sizes) -> Iterator[Value]:
+            for array, term in zip(arrays, terms, strict=True):
+                steps = zip(term, strides(array.shape), array.shape, strict=True)
+                yield array.items[sum([at[label] * step for label, step, n in steps if n > 1])]
+
+        def element(outer: Sizes) -> Value:
+            every = [factors({**outer, **at}) for at in _places(inner, sizes)]
+            return self.added([self.multiplied([*each], span) for each in every], span)
+
+        found = [element(outer) for outer in _places(result, sizes)]
+        shape = tuple([sizes[label] for label in result])
+        return self.tied(self.array(shape, found, span)) if shape else found[0]
+
+    def looped_products(
+        self, parts: Sequence[Pending], terms: Sequence[str], result: str, sizes: Sizes, span: Span
+    ) -> Any:
+        """The sums as an `each`. Without terms to add, the elements of an expression."""
+        builder, order = self.builder, _loops(terms, result)
+        kind = widest({part.type for part in parts})
+        shape = tuple([sizes[label] for label in result])
+
+        def multiplied(at: Mapping[str, Value]) -> Value:
+            read = [self.at_labels(each, term, at) for each, term in zip(parts, terms, strict=True)]
+            return self.multiplied(read, span)
+
+        if len(order) == len(result):
+            work = len(parts) - 1 + sum([part.operations for part in parts])
+
+            def found(indices: Indices) -> Value:
+                return multiplied(dict(zip(result, indices, strict=True)))
+
+            return self.whole(Pending(shape, kind, found, None, work), span)
+
+        def term(indices: Indices) -> list[Value]:
+            at = dict(zip(order, indices, strict=True))
+            place = [self.place([at[label] for label in result], shape)] if shape else []
+            return [multiplied(at), *place]
+
+        first = builder.zero(kind)
+        initial = builder.filled(ArrayType(kind, shape), first) if shape else first
+        [total] = self.over([sizes[label] for label in order], [("add", initial)], term, span)
+        return self.few_apart(Stored(total), span) if shape else total
+
+    def multiplied(self, factors: Sequence[Value], span: Span) -> Value:
+        found = factors[0]
+        for factor in factors[1:]:
+            found = self.builder.apply("mul", [found, factor], span)
+        return found
+
+    def at_labels(self, array: Pending, labels: str, at: Mapping[str, Value]) -> Value:
+        """The element of an array at labels. Axes of one element are broadcast."""
+        sizes = zip(labels, array.shape, strict=True)
+        return array.at([at[each] if n > 1 else self.builder.constant(0) for each, n in sizes])
+
+    def products_of_pairs(
+        self, factors: Sequence[Any], terms: Sequence[str], steps: Iterable[Step], span: Span
+    ) -> Any:
+        """The sums of products of several factors, two at a time."""
+
+        def of_pair(pair: Sequence[Any], own: Sequence[str], into: str) -> Any:
+            given = [_without_axes(each) if isinstance(each, Value) else each for each in pair]
+            return self.by_subscripts(f"{','.join(own)}->{into}", given, span)
+
+        return by_steps(steps, factors, terms, of_pair)
+
+    # ---- products of matrices --------------------------------------------------------------------
+
+    def products_of_matrices(
+        self,
+        factors: Sequence[Any],
+        terms: Sequence[str],
+        result: str,
+        roles: Roles,
+        sizes: Sizes,
+        span: Span,
+    ) -> Any:
+        """Products that NumPy computes."""
+        (a, b), (left, right) = factors, terms
+        by_rows = roles.pairs + roles.inner + roles.rows
+        x, x_by_columns = self.matrices(a, left, roles.left, by_rows, sizes, span)
+        by_columns = roles.pairs + roles.columns + roles.inner
+        y, y_by_columns = self.matrices(b, right, roles.right, by_columns, sizes, span)
+        shape = tuple([sizes[label] for label in roles.result])
+        found = self.builder.product(
+            x, y, roles.sizes(sizes), (x_by_columns, y_by_columns), shape or (1,)
+        )
+        if not shape:
+            return self.builder.element(found, self.builder.constant(0))
+        made = Stored(found)
+        if roles.result != result:
+            return self.whole(self.relabelled(made, roles.result, result, sizes, span), span)
+        return self.few_apart(made, span)
+
+    def matrices(
+        self, held: Any, labels: str, order: str, turned: str, sizes: Sizes, span: Span
+    ) -> tuple[Value, bool]:
+        """A factor in memory with its axes in an order, and whether its matrices are column by
+        column, which is so if it has the order `turned`."""
+        if labels == turned != order and isinstance(held, Stored) and is_float(held.type.element):
+            return held.value, True
+        return self.matrix(self.relabelled(held, labels, order, sizes, span), span)
+
+    def relabelled(self, held: Any, labels: str, order: str, sizes: Sizes, span: Span) -> Pending:
+        """An array with its axes in another order. Axes of one element are broadcast."""
+        array: Pending = self.operand(held, span)
+        shape = tuple([sizes[label] for label in order])
+        if (labels, array.shape) == (order, shape):
+            return array
+
+        def at(indices: Indices) -> Value:
+            return self.at_labels(array, labels, dict(zip(order, indices, strict=True)))
+
+        return Pending(shape, array.type, at, None, array.operations)
+
+    def matrix(self, factor: Pending, span: Span) -> tuple[Value, bool]:
+        """A factor in memory, and whether it is column by column."""
+        if factor.transposed is not None:
+            return factor.transposed, True
+        floats = self.mapped(lambda v: self.as_float(v, span), [factor], span)
+        return self.made(factor if is_float(factor.type) else floats, span), False
+
+    def factors(self, operands: Sequence[Any], span: Span) -> list[Any]:
+        """Factors as arrays, of types that NumPy wouldn't promote."""
+        found = [self.factor(held, span) for held in operands]
+        types = {each.type.element if isinstance(each, Stored) else each.type for each in found}
+        if F32 in types and len(types) > 1:
+            raise NotCompiled("a product of float32 and other numbers is not compiled", span)
+        return found
+
+    def factor(self, held: Any, span: Span) -> Array | Stored | Pending:
+        is_view = isinstance(held, Pending) and held.operations == 0 and is_many(held.shape)
+        if not is_view:
+            held = self.whole(held, span)
+        if type(held) is tuple:
+            held = self.as_array(held, span)
+        found: Array | Stored | Pending = held
+        kind = found.type.element if isinstance(found, Stored) else found.type
+        if not isinstance(found, Array | Stored | Pending) or kind == BOOL:
+            raise NotCompiled("a product is compiled only for arrays of numbers", span)
+        return found
+
+    def apart(self, held: Array | Stored | Pending, span: Span) -> Array:
+        """The elements of an array as scalars."""
+        return held if isinstance(held, Array) else self.unpacked(held, span)
+
+    def outer(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        """The products of each element of one array with each of another."""
+        factors = self.factors(operands, span)
+        if is_many(tuple([prod(held.shape) for held in factors])):
+            factors = [self.in_memory(held) for held in factors]
+        a, b = [self.line_of(held, span) for held in factors]
+
+        def at(indices: Indices) -> Value:
+            pair = [each.at([k]) for each, k in zip((a, b), indices, strict=True)]
+            return self.builder.apply("mul", pair, span)
+
+        kind = widest({a.type, b.type})
+        return self.whole(Pending((a.size, b.size), kind, at), span)
+
+    # ---- other shapes ----------------------------------------------------------------------------
+
+    def viewed(self, held: Any, span: Span) -> Pending:
+        """An array, to be read element by element. The indices into one of few elements must be
+        known."""
+        array = held if isinstance(held, Stored | Pending) else self.some_array(held, span)
+        if isinstance(array, Array) and not is_many(array.shape):
+            known, shape = self.builder.known, array.shape
+
+            def at(indices: Indices) -> Value:
+                item: Value = array.items[known[self.place(indices, shape)]]
+                return item
+
+            return Pending(shape, array.type, at, lambda place: array.items[known[place]])
+        found: Pending = self.operand(array, span)
+        return found
+
+    def line_of(self, held: Any, span: Span) -> Pending:
+        """The elements of an array as an array of one axis."""
+        array = self.viewed(held, span)
+        flat = array.flat or self.elements(Stored(self.made(array, span))).flat
+        assert flat is not None
+        return Pending((array.size,), array.type, lambda k: flat(k[0]), flat, array.operations)
+
+    def transpose(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        self.only(options, [], span)
+        held = operands[0]
+        array = self.viewed(held, span)
+        if len(array.shape) != 2:
+            raise NotCompiled("only matrices are transposed where code is compiled", span)
+        if array.transposed is not None:
+            return Stored(array.transposed)
+        shape = array.shape[::-1]
+        original = held.value if isinstance(held, Stored) else None
+        found = Pending(
+            shape, array.type, lambda k: array.at([k[1], k[0]]), None, 0, transposed=original
+        )
+        return found if is_many(shape) else self.whole(found, span)
+
+    def reshape(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        self.only(options, ["shape"], span)
+        array, sizes = self.viewed(operands[0], span), options["shape"]
+        sizes = sizes if type(sizes) is tuple else (sizes,)
+        shape = [self.known_int(size, span) for size in sizes]
+        rest = prod(size for size in shape if size != -1)
+        if shape.count(-1) == 1 and rest > 0:
+            shape[shape.index(-1)] = array.size // rest
+        if not shape or min(shape) < 1 or prod(shape) != array.size:
+            raise NotCompiled("the elements don't fit this shape", span)
+        return self.reshaped(array, tuple(shape), span)
+
+    def reshaped(self, held: Any, shape: tuple[int, ...], span: Span) -> Any:
+        """An array with the same elements in another shape."""
+        array = self.line_of(held, span)
+        flat = array.flat
+        assert flat is not None
+        found = Pending(
+            shape, array.type, lambda k: flat(self.place(k, shape)), flat, array.operations
+        )
+        return self.whole(found, span)
+
+    def ravel(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+        return self.whole(self.line_of(operands[0], span), span)
+
+
+def _places(labels: str, sizes: Sizes) -> Iterator[dict[str, int]]:
+    """The values of the labels for each element that they count, the last label the fastest."""
+    for place in product(*[range(sizes[label]) for label in labels]):
+        yield dict(zip(labels, place, strict=True))
+
+
+def _loops(terms: Sequence[str], result: str) -> list[str]:
+    """All labels in the order of the loops over them: those of the result, then those that are
+    summed over, last the one along which most arrays are contiguous."""
+    labels = dict.fromkeys(result + "".join(terms))
+    last = max(labels, key=lambda label: sum([t.endswith(label) for t in (*terms, result)]))
+    return [*[label for label in labels if label != last], last]
+
+
+def _without_axes(number: Value) -> Pending:
+    """A number as an array."""
+    assert isinstance(number.type, Scalar)
+    return Pending((), number.type, lambda indices: number, lambda place: number)

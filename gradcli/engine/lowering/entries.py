@@ -1,0 +1,255 @@
+"""Entries: what the names of a frame hold when a region is entered, as far as the region is
+specialised on it. That includes ints that decide shapes, bounds of slices and powers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from typing import TypeAlias
+
+from ...lang import program
+from ...ops.op import Op
+from ...structs import Struct, field
+from ..ir.builder import Builder
+from ..ir.instructions import Block, Value
+from ..ir.types import I64, ArrayType, Scalar
+from .functions.calls import Calls
+from .held.kinds import Record, Stored, Table
+from .held.names import ABSENT, Closure, Members, Name, Transform, Unknown, UnknownInt
+
+
+class ListEntry(Struct):
+    """A list, by its items."""
+
+    items: tuple[Entry, ...]
+
+
+class RecordEntry(Struct):
+    """A dict, by its keys and items."""
+
+    keys: tuple[str, ...]
+    items: tuple[Entry, ...]
+
+
+class ArrayEntry(Struct):
+    """An array, or a list of many numbers, which is one parameter. `variable`: whether it is the
+    state of a variable."""
+
+    type: ArrayType
+    variable: bool
+    listed: bool
+
+
+class TableEntry(Struct):
+    """A list of items of one form, by the entries of its columns, which have that form, and that of
+    its size. The columns may have room for more items."""
+
+    columns: Entry
+    size: Scalar | KnownInt
+
+
+class VariableEntry(Struct):
+    """The variable `number` of the region, whose state may change. `state` is None if an entry
+    before has the state."""
+
+    number: int
+    trainable: bool
+    state: Scalar | ArrayEntry | KnownInt | None
+
+
+class MembersEntry(Struct):
+    """An import, or an instance of a module: the names that have values, the entries of these
+    values, and the entries of the variables that an instance lists, if their states may change."""
+
+    slots: dict[str, program.Slot] = field(compare=False)
+    names: tuple[str, ...]
+    items: tuple[Entry, ...]
+    variables: tuple[Entry, ...] | None
+
+
+class FunctionEntry(Struct):
+    """A function of the program. `captured` are the values from the place where it was made; None
+    if that is the frame of the region, whose names it reads. `identity` tells functions apart, by
+    their place in the program."""
+
+    function: program.Function = field(compare=False)
+    captured: tuple[Entry, ...] | None
+    defaults: tuple[Entry, ...]
+    identity: int
+
+
+class TransformEntry(Struct):
+    """A derivative of a function, as `names.Transform` has it."""
+
+    kind: str
+    function: FunctionEntry | TransformEntry | Thing
+    wrt: tuple[int, ...]
+    listed: bool
+
+
+class Thing(Struct):
+    """A value that is known without running: a string, a builtin, none."""
+
+    value: str | Op | None
+
+
+class KnownInt(Struct):
+    """An int that the region is specialised on. It is also a parameter, which nothing uses."""
+
+    value: int
+
+
+class NoEntry(Struct):
+    """The entry of a name without a value, or with one that isn't compiled. `reason` says why."""
+
+    reason: str
+
+
+# A scalar is the entry of a number that is a parameter of the region.
+Entry: TypeAlias = (
+    Scalar
+    | ListEntry
+    | RecordEntry
+    | ArrayEntry
+    | TableEntry
+    | VariableEntry
+    | MembersEntry
+    | FunctionEntry
+    | TransformEntry
+    | Thing
+    | KnownInt
+    | NoEntry
+)
+UNASSIGNED = NoEntry("")
+
+
+def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
+    """The types of the parameters for an entry, in order."""
+    if isinstance(entry, Scalar):
+        yield entry
+    elif isinstance(entry, ListEntry | RecordEntry):
+        for item in entry.items:
+            yield from parameters_of(item)
+    elif isinstance(entry, KnownInt):
+        yield I64
+    elif isinstance(entry, ArrayEntry):
+        yield entry.type
+    elif isinstance(entry, TableEntry):
+        yield from parameters_of(entry.columns)
+        yield from parameters_of(entry.size)
+    elif isinstance(entry, VariableEntry) and entry.state is not None:
+        yield from parameters_of(entry.state)
+    elif isinstance(entry, MembersEntry):
+        for part in (*entry.items, *(entry.variables or ())):
+            yield from parameters_of(part)
+    elif isinstance(entry, FunctionEntry):
+        for part in (*(entry.captured or ()), *entry.defaults):
+            yield from parameters_of(part)
+    elif isinstance(entry, TransformEntry):
+        yield from parameters_of(entry.function)
+
+
+def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
+    """What a name with an entry holds. The entry takes the next of the parameters."""
+    if isinstance(entry, Scalar):
+        return next(parameters)
+    if isinstance(entry, ListEntry):
+        return tuple([enter(lowering, item, parameters) for item in entry.items])
+    if isinstance(entry, RecordEntry):
+        held = tuple([enter(lowering, item, parameters) for item in entry.items])
+        return Record(entry.keys, held)
+    if isinstance(entry, ArrayEntry):
+        array = Stored(next(parameters), entry.variable, entry.listed)
+        return array if entry.listed else lowering.few_apart(array, None)
+    if isinstance(entry, TableEntry):
+        columns, size = [enter(lowering, part, parameters) for part in (entry.columns, entry.size)]
+        assert isinstance(size, Value)
+        return Table(columns, size)
+    if isinstance(entry, VariableEntry):
+        if entry.state is not None:
+            state = enter(lowering, entry.state, parameters)
+            lowering.given_variables.append(lowering.variable(state, entry.trainable))
+        return lowering.given_variables[entry.number]
+    if isinstance(entry, Thing):
+        return entry.value
+    if isinstance(entry, KnownInt):
+        next(parameters)
+        return lowering.builder.constant(entry.value)
+    if isinstance(entry, NoEntry):
+        return ABSENT if entry is UNASSIGNED else Unknown(entry.reason, None)
+    if isinstance(entry, MembersEntry):
+        return _members(lowering, entry, parameters)
+    if isinstance(entry, TransformEntry):
+        function = enter(lowering, entry.function, parameters)
+        assert isinstance(function, Closure | Transform | Op)
+        return Transform(entry.kind, function, entry.wrt, entry.listed)
+    frame = lowering.frame
+    if entry.captured is not None:
+        frame = lowering.names.new_frame()
+        outside = [Name(frame, slot.index) for slot, _ in entry.function.captures]
+        captured = [enter(lowering, part, parameters) for part in entry.captured]
+        lowering.names.put(outside, captured)
+    defaults = [enter(lowering, part, parameters) for part in entry.defaults]
+    return Closure(entry.function, frame, tuple(map(lowering.names.hidden, defaults)))
+
+
+def _members(lowering: Calls, entry: MembersEntry, parameters: Iterator[Value]) -> Members:
+    frame, slots = lowering.names.new_frame(), [entry.slots[name] for name in entry.names]
+    held = [enter(lowering, item, parameters) for item in entry.items]
+    lowering.names.put([Name(frame, slot.index) for slot in slots], held)
+    if entry.variables is None:
+        return Members(frame, entry.slots)
+    found = [enter(lowering, item, parameters) for item in entry.variables]
+    return Members(frame, entry.slots, tuple(found))
+
+
+@contextmanager
+def naming_parameters(builder: Builder, block: Block) -> Iterator[None]:
+    """Notes in an `UnknownInt` which parameters of the region decide the int."""
+    try:
+        yield
+    except UnknownInt as unknown:
+        sources = builder.sources(unknown.value)
+        if sources <= set(block.parameters):
+            unknown.parameters = {block.parameters.index(value) for value in sources}
+        raise
+
+
+def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entry]:
+    """The entries with `known` ints in place of the parameters at some positions."""
+    positions = count()
+
+    def of(entry: Entry) -> Entry:
+        if isinstance(entry, Scalar | ArrayEntry | KnownInt):
+            k = next(positions)
+            return KnownInt(known[k]) if k in known else entry
+        if isinstance(entry, ListEntry):
+            return ListEntry(every(entry.items))
+        if isinstance(entry, RecordEntry):
+            return RecordEntry(entry.keys, every(entry.items))
+        if isinstance(entry, TableEntry):
+            columns, size = of(entry.columns), of(entry.size)
+            assert isinstance(size, Scalar | KnownInt)
+            return TableEntry(columns, size)
+        if isinstance(entry, VariableEntry) and entry.state is not None:
+            state = of(entry.state)
+            assert isinstance(state, Scalar | ArrayEntry | KnownInt)
+            return VariableEntry(entry.number, entry.trainable, state)
+        if isinstance(entry, MembersEntry):
+            items = every(entry.items)
+            variables = None if entry.variables is None else every(entry.variables)
+            return MembersEntry(entry.slots, entry.names, items, variables)
+        if isinstance(entry, FunctionEntry):
+            captured = None if entry.captured is None else every(entry.captured)
+            return FunctionEntry(entry.function, captured, every(entry.defaults), entry.identity)
+        if isinstance(entry, TransformEntry):
+            function = of(entry.function)
+            assert isinstance(function, FunctionEntry | TransformEntry | Thing)
+            return TransformEntry(entry.kind, function, entry.wrt, entry.listed)
+        return entry
+
+    def every(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        return tuple([of(entry) for entry in entries])
+
+    return list(every(entries))

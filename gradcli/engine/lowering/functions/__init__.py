@@ -1,0 +1,1 @@
+"""What are calls of functions in IR, and requests for their derivatives?"""

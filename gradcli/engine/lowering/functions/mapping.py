@@ -1,0 +1,100 @@
+"""`vmap(f)` inside a region: a loop over rows, which puts its results into arrays.
+
+A `vmap` over many rows isn't compiled here: it has a kernel of its own, which computes several rows
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ....diagnostics import Span
+from ....ops.op import Op
+from ...ir.instructions import Block, For, Value
+from ...ir.types import BOOL, I64, ArrayType, dimensions, element_of
+from ..builtins.reductions import Options
+from ..held.kinds import Record, Stored, flat, leaves
+from ..held.names import Closure, NotCompiled, Rows, Transform
+from .matrices import Matrices
+
+MOST_ROWS = 2**8
+
+
+class RowMaps(Matrices):
+    """The lowering of functions that are mapped over rows."""
+
+    def apply(
+        self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
+    ) -> Any:
+        if op.name != "vmap":
+            return super().apply(op, operands, span, options)
+        [function] = operands
+        if not isinstance(function, Closure | Transform | Rows | Op):
+            raise NotCompiled("the function that is mapped here isn't known", span)
+        axes = self.fixed((options or {}).get("in_axes", self.builder.constant(0)), span)
+        return Rows(function, axes)
+
+    def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+        if not isinstance(callee, Rows):
+            return super().called(callee, given, named, span)
+        axes = callee.axes if type(callee.axes) is tuple else (callee.axes,) * len(given)
+        if named or len(axes) != len(given) or not {*axes} <= {0, None} or 0 not in axes:
+            raise NotCompiled("this call of `vmap` is not compiled", span)
+        arguments = [
+            self.values(held) if axis is None else self.in_rows(held, span)
+            for held, axis in zip(given, axes, strict=True)
+        ]
+        sizes = {held.shape[0] for held, axis in zip(arguments, axes, strict=True) if axis == 0}
+        if len(sizes) > 1 or max(sizes) > MOST_ROWS:
+            raise NotCompiled("`vmap` over many rows is not compiled here", span)
+        return self.all_rows(callee.function, arguments, axes, sizes.pop(), span)
+
+    def in_rows(self, held: Any, span: Span) -> Stored:
+        """An argument whose rows are along its first axis, as one value."""
+        value = self.in_one(self.values(held), span)
+        if not isinstance(value.type, ArrayType):
+            raise NotCompiled("a number has no rows", span)
+        return Stored(value)
+
+    def all_rows(
+        self, function: Any, arguments: list[Any], axes: Sequence[int | None], size: int, span: Span
+    ) -> Any:
+        """The results of a function for each of `size` rows, in arrays."""
+        at, before = Value(I64), self.values_in(self.unassigned)
+        self.naturals.add(at)
+        with self.scope(Block(), []) as body:
+            pairs = zip(arguments, axes, strict=True)
+            row = [held if axis is None else self.part(held, [at], span) for held, axis in pairs]
+            result = self.in_memory(self.values(self.called(function, row, {}, span)))
+            if self.values_in(self.unassigned) != before:
+                raise NotCompiled("rows that draw or update something are not compiled", span)
+            numbers = list(flat(result))
+            kinds = [each.type for each in numbers]
+            wholes = [ArrayType(element_of(kind), (size, *dimensions(kind))) for kind in kinds]
+            if not all(map(_is_of_row, leaves(result))):
+                raise NotCompiled("the result of these rows is not compiled", span)
+            carried = list(map(Value, wholes))
+            body.parameters = (at, *carried)
+            parts = zip(carried, leaves(result), strict=True)
+            body.results = tuple(
+                [self.with_part(Stored(a), [at], part, span).value for a, part in parts]
+            )
+        initial, after = tuple(map(self.builder.room, wholes)), tuple(map(Value, wholes))
+        self.builder.add(For(self.builder.constant(size), initial, body, after))
+        return self.as_structured(result, map(Stored, after), span)
+
+    def as_structured(self, held: Any, arrays: Iterator[Stored], span: Span) -> Any:
+        """What is held for a row, with the numbers and arrays in it replaced by the next arrays."""
+        if type(held) is tuple:
+            return tuple([self.as_structured(item, arrays, span) for item in held])
+        if isinstance(held, Record):
+            return Record(held.keys, self.as_structured(held.items, arrays, span))
+        return self.few_apart(next(arrays), span)
+
+
+def _is_of_row(held: Any) -> bool:
+    """Whether arrays for all rows can have what is held for each row."""
+    if isinstance(held, Stored):
+        return not held.listed and held.type.element != BOOL
+    return isinstance(held, Value) and held.type != BOOL

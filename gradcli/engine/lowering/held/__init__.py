@@ -1,0 +1,1 @@
+"""What may a name or an expression hold while a program is lowered?"""

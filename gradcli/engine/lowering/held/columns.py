@@ -1,0 +1,134 @@
+"""Lists in memory: as arrays, or as the columns of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir.builder import Builder
+from ...ir.instructions import Value
+from ...ir.types import BOOL, ArrayType, Scalar
+from .kinds import (
+    ArrayOf,
+    Kind,
+    ListOf,
+    Record,
+    RecordOf,
+    Stored,
+    StoredOf,
+    Table,
+    TableOf,
+    flat,
+    leaves_of,
+    plain,
+)
+
+# Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
+ROOM, ROOM_ON_ROWS = 2**14, 2**10
+LARGEST = 2**22  # elements of a column
+
+
+def array_type(kind: Kind) -> ArrayType | None:
+    """The type of a list of numbers, or of lists of numbers of one length, as an array. None for
+    anything else, also for a list of ints and floats."""
+    if not isinstance(kind, ListOf) or not kind.items:
+        return None
+    first, n = kind.items[0], len(kind.items)
+    if any(item != first for item in kind.items) or first == BOOL:
+        return None
+    if isinstance(first, Scalar):
+        return ArrayType(first, (n,))
+    row = array_type(first)
+    return None if row is None else ArrayType(row.element, (n, *row.shape))
+
+
+def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Stored:
+    """A list of numbers, or of lists of these, as one value."""
+    array = builder.room(kind)
+    for k, number in enumerate(flat(held)):
+        array = builder.put(array, builder.constant(k), number)
+    return Stored(array, listed=True)
+
+
+def columns_of(item: Kind, room: int) -> Kind | None:
+    """The kind of the columns of a table with room for items of a kind; None if there is none, or
+    if they would be large."""
+    if isinstance(item, Scalar):
+        return StoredOf(ArrayType(item, (room,)), listed=True)
+    listed = item.listed if isinstance(item, StoredOf) else not isinstance(item, ArrayOf)
+    if isinstance(item, ArrayOf):
+        whole: ArrayType | None = ArrayType(item.type, item.shape)
+    else:
+        whole = item.type if isinstance(item, StoredOf) else array_type(item)
+    if whole is not None:
+        column = ArrayType(whole.element, (room, *whole.shape))
+        return StoredOf(column, listed=listed) if 0 < column.size <= LARGEST else None
+    if not isinstance(item, ListOf | RecordOf):
+        return None
+    parts = [part for each in item.items if (part := columns_of(each, room)) is not None]
+    if not parts or len(parts) < len(item.items):
+        return None
+    return RecordOf(item.keys, (*parts,)) if isinstance(item, RecordOf) else ListOf((*parts,))
+
+
+def room_of(columns: Kind) -> int:
+    """The number of items for which a table with these columns has room."""
+    first = next(leaves_of(columns))
+    assert isinstance(first, StoredOf)
+    return first.type.shape[0]
+
+
+def table_of(a: Kind, b: Kind, room: int) -> TableOf | None:
+    """The kind of the table that two lists become; None if they become none. It has `room`, or that
+    of a list which is a table already; there is none without room."""
+    for kind in (a, b):
+        room = room_of(kind.columns) if isinstance(kind, TableOf) else room
+    found: set[Kind | None] = set()
+    for kind in (a, b):
+        if isinstance(kind, TableOf):
+            found.add(kind.columns)
+        elif isinstance(kind, ListOf) and len(kind.items) < room:
+            found.update([columns_of(plain(item), room) for item in kind.items])
+        elif isinstance(kind, StoredOf) and kind.listed and kind.type.shape[0] < room:
+            whole = ArrayType(kind.type.element, (room, *kind.type.shape[1:]))
+            found.add(StoredOf(whole, listed=True))
+        else:
+            return None
+    columns = found.pop() if len(found) == 1 else None
+    return None if columns is None else TableOf(columns)
+
+
+def table(builder: Builder, held: Any, kind: TableOf) -> Table:
+    """A list of known length as a table of a kind."""
+    is_one = isinstance(held, Stored)
+    size = held.shape[0] if is_one else len(held)
+    columns = _filled(builder, [held] if is_one else held, kind.columns)
+    return Table(columns, builder.constant(size))
+
+
+def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
+    """The columns of a table, with items at their first places. A list that is in memory is given
+    as one item."""
+    if isinstance(columns, StoredOf):
+        array, place = builder.room(columns.type), 0
+        for part in flat(*items):
+            array = _with(builder, array, place, part)
+            place += part.type.size if isinstance(part.type, ArrayType) else 1
+        return Stored(array, listed=columns.listed)
+    assert isinstance(columns, ListOf | RecordOf)
+    rows = [item.items if isinstance(item, Record) else item for item in items]
+    parts = zip(*rows, strict=True) if rows else [()] * len(columns.items)
+    pairs = zip(parts, columns.items, strict=True)
+    found = tuple([_filled(builder, part, column) for part, column in pairs])
+    return Record(columns.keys, found) if isinstance(columns, RecordOf) else found
+
+
+def _with(builder: Builder, array: Value, place: int, part: Value) -> Value:
+    """An array with a number, or all numbers of another array, from a place on."""
+    if not isinstance(part.type, ArrayType):
+        return builder.put(array, builder.constant(place), part)
+
+    def body(indices: Sequence[Value]) -> list[Value]:
+        return [builder.element(part, indices[0]), builder.place(indices, (1,), place)]
+
+    return builder.each((part.type.size,), [("put", array)], body)[0]

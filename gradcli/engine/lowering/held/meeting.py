@@ -1,0 +1,191 @@
+"""Where two paths meet, what they hold becomes one kind.
+
+An int and a float become a `Mixed`, because an int is printed and divided in its own way, and may
+outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`, and one that is none on one
+of them an `OrNone`. A list of numbers and an array of as many become a `ListOrArray`. A list of
+numbers that one path has put in memory is in memory on both. Lists of different lengths may become
+a table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir.builder import Builder
+from ...ir.types import I64, Scalar, is_float
+from .columns import array_type, in_memory, table, table_of
+from .kinds import (
+    Array,
+    ArrayOf,
+    Kind,
+    Known,
+    ListOf,
+    ListOrArray,
+    ListOrArrayOf,
+    Maybe,
+    MaybeOf,
+    Mixed,
+    MixedKind,
+    OrNone,
+    OrNoneOf,
+    Record,
+    RecordOf,
+    Stored,
+    StoredOf,
+    TableOf,
+    Word,
+    WordOf,
+    array_kind,
+    flat,
+    kind_of,
+    rebuilt,
+    types_of,
+)
+from .names import ABSENT, Absent, Unknown
+
+MAX_DEPTH = 2  # of an `OrNone` in others: that of a linked list would have no end
+
+
+def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
+    """The kind of what has kind `a` on one path and `b` on the other. `differ` if there is no such
+    kind. Lists of different lengths become a table with `room` for so many items, if that isn't
+    0."""
+    if a == b:
+        return a
+    for kind in (a, b):
+        if isinstance(kind, Unknown):
+            return kind
+    if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
+        there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
+        return _maybe(joined(there[0], there[-1], differ, room))
+    if any(isinstance(k, OrNoneOf) or _is_none(k) for k in (a, b)):
+        held = [k.kind if isinstance(k, OrNoneOf) else k for k in (a, b) if not _is_none(k)]
+        return _or_none(joined(held[0], held[-1], differ, room), differ)
+    if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
+        pairs = zip(a.items, b.items, strict=True)
+        return ListOf(tuple([joined(x, y, differ, room) for x, y in pairs]))
+    for one, other in ((a, b), (b, a)):
+        if isinstance(other, StoredOf) and other.listed and array_type(one) == other.type:
+            return other
+    if (found := table_of(a, b, room)) is not None:
+        return found
+    if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
+        pairs = zip(a.items, b.items, strict=True)
+        return RecordOf(a.keys, tuple([joined(x, y, differ, room) for x, y in pairs]))
+    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
+        same = (a.shape, a.type) == (b.shape, b.type)
+        return ArrayOf(a.shape, a.type, True) if same else differ
+    if isinstance(a, StoredOf) and isinstance(b, StoredOf):
+        same = (a.type, a.listed) == (b.type, b.listed)
+        return StoredOf(a.type, True, a.listed) if same else differ
+    first, second = _array_of(a), _array_of(b)
+    if first is not None and second is not None and type(first) is type(second):
+        both = joined(first, second, differ)
+        return ListOrArrayOf(both) if isinstance(both, ArrayOf | StoredOf) else differ
+    if _words(a) and _words(b):
+        return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
+    reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
+    real = reals[0]
+    is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
+    return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
+
+
+def _array_of(kind: Kind) -> ArrayOf | StoredOf | None:
+    """The kind of an array, or that of a list of numbers as an array; None for anything else."""
+    if isinstance(kind, ListOrArrayOf):
+        return kind.array
+    if isinstance(kind, ArrayOf) or (isinstance(kind, StoredOf) and not kind.listed):
+        return kind
+    found = kind.type if isinstance(kind, StoredOf) else array_type(kind)
+    return None if found is None else array_kind(found)
+
+
+def _is_none(kind: Kind) -> bool:
+    return isinstance(kind, Known) and kind.thing is None
+
+
+def _words(kind: Kind) -> tuple[str, ...]:
+    """The strings that something of a kind may be; none if it is no string."""
+    if isinstance(kind, Known) and type(kind.thing) is str:
+        return (kind.thing,)
+    return kind.words if isinstance(kind, WordOf) else ()
+
+
+def _maybe(kind: Kind) -> Kind:
+    return kind if isinstance(kind, Unknown) else MaybeOf(kind)
+
+
+def _or_none(kind: Kind, differ: Unknown) -> Kind:
+    if isinstance(kind, Unknown):
+        return kind
+    return differ if _depth(kind) == MAX_DEPTH else OrNoneOf(kind)
+
+
+def _depth(kind: Kind) -> int:
+    """How deep an `OrNone` is inside others in something of a kind."""
+    if isinstance(kind, OrNoneOf):
+        return 1 + _depth(kind.kind)
+    items = kind.items if isinstance(kind, ListOf | RecordOf) else ()
+    return max(map(_depth, items), default=0)
+
+
+def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
+    """What is held, converted to a kind that its own kind was joined to."""
+    if isinstance(kind, Unknown) or kind_of(held) == kind:
+        return kind if isinstance(kind, Unknown) else held
+    if isinstance(kind, TableOf):
+        return table(builder, held, kind)
+    if isinstance(kind, MaybeOf | OrNoneOf):
+        partly, missing = (Maybe, ABSENT) if isinstance(kind, MaybeOf) else (OrNone, None)
+        if held is missing:
+            return partly(builder.constant(False), _zero(builder, kind.kind))
+        if isinstance(held, partly):
+            return partly(held.there, as_kind(builder, held.held, kind.kind))
+        return partly(builder.constant(True), as_kind(builder, held, kind.kind))
+    if isinstance(kind, RecordOf):
+        return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
+    if isinstance(kind, ListOf):
+        items = zip(held, kind.items, strict=True)
+        return tuple([as_kind(builder, item, each) for item, each in items])
+    if isinstance(kind, ListOrArrayOf):
+        if isinstance(held, ListOrArray):
+            return ListOrArray(held.is_list, as_kind(builder, held.array, kind.array))
+        is_list = type(held) is tuple or (isinstance(held, Stored) and held.listed)
+        return ListOrArray(builder.constant(is_list), _as_array(builder, held, kind.array))
+    if isinstance(kind, ArrayOf):
+        return Array(held.shape, held.items, held.type, kind.variable)
+    if isinstance(kind, StoredOf) and type(held) is tuple:
+        return in_memory(builder, held, kind.type)
+    if isinstance(kind, StoredOf):
+        return Stored(held.value, kind.variable, kind.listed)
+    constant = builder.constant
+    if isinstance(kind, WordOf):
+        if type(held) is str:
+            return Word(constant(kind.words.index(held)), kind.words)
+        place = constant(kind.words.index(held.words[0]))
+        for k, word in enumerate(held.words[1:], 1):
+            is_here = builder.apply("eq", [held.place, constant(k)])
+            other = constant(kind.words.index(word))
+            place = builder.apply("where", [is_here, other, place])
+        return Word(place, kind.words)
+    if held.type == I64:
+        assert isinstance(kind, MixedKind)
+        return Mixed(constant(True), held, builder.zero(kind.type))
+    return Mixed(constant(False), constant(0), held)
+
+
+def _as_array(builder: Builder, held: Any, kind: ArrayOf | StoredOf) -> Any:
+    """An array, or a list of numbers, as an array of a kind. Nothing connects the items of a list
+    with each other."""
+    if isinstance(held, Stored):
+        return Stored(held.value, kind.variable)
+    if isinstance(held, Array):
+        return as_kind(builder, held, kind)
+    if isinstance(kind, ArrayOf):
+        return Array(kind.shape, tuple(flat(held)), kind.type)
+    return Stored(in_memory(builder, held, kind.type).value)
+
+
+def _zero(builder: Builder, kind: Kind) -> Any:
+    """The filler for a thing that is missing."""
+    return rebuilt(kind, map(builder.zero, types_of(kind)))

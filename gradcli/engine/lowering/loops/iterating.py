@@ -1,0 +1,245 @@
+"""Loops over ints and lists in IR: as loops, or iteration by iteration.
+
+The iterations of a loop over few items are lowered one by one where something must be known that
+differs between them: an index into a list whose items are of different kinds, or one that picks one
+of few elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ....diagnostics import Span
+from ....lang import program
+from ...ir.instructions import Block, Value, size_of
+from ..held.columns import ROOM, ROOM_ON_ROWS
+from ..held.flow import appends, breaks, returns
+from ..held.kinds import Stored, Table
+from ..held.names import NotCompiled, Picks, UnknownInt
+from ..held.ranges import Ints, Items, Over, Range, Zipped
+from .carried import MOST_TURNS, Loop, Loops
+
+MAX_UNROLLED = 64  # items of a list that a loop goes over
+# Instructions of all iterations of a loop that counts the indices of few elements, or that appends
+# to lists which could be in memory.
+MOST_INSTRUCTIONS = 1024
+
+
+class Iterating(Loops):
+    """The lowering of `for` and `while`, as loops or iteration by iteration.
+
+    for_rows  whether the region is for rows
+    """
+
+    for_rows = False
+
+    def while_loop(self, node: program.While) -> None:
+        self.with_tables(node, lambda: self.any_while(node))
+
+    def any_while(self, node: program.While) -> None:
+        if self.never_begins(node):
+            self.condition(node.condition)
+            return
+        self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
+
+    def never_begins(self, node: program.While) -> bool:
+        """Whether the condition of a loop is known not to hold at first. Then its body, which may
+        be about more items than there are, isn't lowered."""
+        with self.trial():
+            return self.builder.known.get(self.condition(node.condition)) is False
+        return False
+
+    def for_loop(self, node: program.For) -> None:
+        self.with_tables(node, lambda: self.any_for(node))
+
+    def with_tables(self, node: program.While | program.For, lower: Callable[[], None]) -> None:
+        """Lowers a loop. Where that isn't compiled, and it appends to lists, those of different
+        lengths become tables."""
+        if not appends(node):
+            lower()
+            return
+        outer, self.room = self.room, 0
+        try:
+            if id(node) not in self.makes_tables:
+                one_by_one, size = set(self.one_by_one), self.size
+                try:
+                    with self.attempt():
+                        lower()
+                    return
+                except Picks:
+                    raise
+                except NotCompiled as reason:
+                    if isinstance(reason, UnknownInt) and self.can_be_known(reason.value):
+                        raise
+                    self.makes_tables.add(id(node))
+                    # With tables, it may be a loop after all.
+                    self.one_by_one, self.size = one_by_one, size
+            self.room = outer or (ROOM_ON_ROWS if self.for_rows else ROOM)
+            lower()
+        finally:
+            self.room = outer
+
+    def any_for(self, node: program.For) -> None:
+        iterable = node.iterable
+        held = self.items_of(self.value(self.expression(iterable)), iterable.span)
+        held = self.as_table(self.sequence(held))
+        if isinstance(held, Stored):
+            self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
+        elif isinstance(held, Ints):
+            self.over_ints(node, held.range)
+        elif isinstance(held, Zipped | Table):
+            over = self.items(held, iterable.span)
+            size = self.builder.known.get(over.size)
+            if size is None:
+                self.loop(node, over)
+            else:
+                self.loop_or_each(node, over, size, lambda: held)
+        else:
+            self.unrolled(node, held)
+
+    def over_ints(self, node: program.For, over: Range) -> None:
+        numbers = over.numbers(self.builder)
+        if numbers is None:
+            self.loop_or_unrolled(node, over)
+            return
+        constant = self.builder.constant
+        self.loop_or_each(node, over, len(numbers), lambda: tuple(map(constant, numbers)))
+
+    def loop_or_each(
+        self, node: program.For, over: Over, size: int, items: Callable[[], Any]
+    ) -> None:
+        """A loop over `size` items. Where it isn't compiled as a loop, and they are few, it is
+        unrolled. If that is much code, the lists to which it appends are put in memory."""
+        if size > MAX_UNROLLED:
+            self.loop(node, over)
+            return
+
+        def as_loop() -> None:
+            self.loop_or_turns(
+                node,
+                lambda: self.loop(node, over, short=isinstance(over, Range)),
+                lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS),
+            )
+
+        if id(node) not in self.one_by_one:
+            if self.lowers(as_loop):
+                return
+            # An index that has to be known, or lists of other lengths.
+            self.one_by_one.add(id(node))
+        if self.puts_lists_in_memory and appends(node):
+            if id(node) not in self.stays_loop:
+                if self.lowers(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
+                    return
+                self.stays_loop.add(id(node))
+            if self.lowers(as_loop):
+                return
+        self.unrolled(node, items())
+
+    def lowers(self, lower: Callable[[], None]) -> bool:
+        """Lowers something, if that is compiled. Returns whether it is."""
+        size = self.size
+        try:
+            with self.attempt():
+                lower()
+            return True
+        except Picks:
+            raise
+        except NotCompiled:
+            self.size = size  # what is lowered again counts once
+            return False
+
+    def loop_or_turns(
+        self,
+        node: program.While | program.For,
+        as_loop: Callable[[], None],
+        by_turns: Callable[[], None],
+    ) -> None:
+        """A loop. Where it counts an index that picks one of few elements, it is lowered iteration
+        by iteration, unless that is too much code or their number isn't known."""
+        try:
+            with self.attempt():
+                as_loop()
+            return
+        except Picks as reason:
+            if id(node) not in reason.nodes:
+                raise
+        try:
+            with self.attempt():
+                by_turns()
+        except Picks:
+            raise
+        except NotCompiled:
+            self.stays_loop.add(id(node))
+            as_loop()
+
+    def loop_or_unrolled(self, node: program.For, over: Range) -> None:
+        """A loop over ints that aren't known. Where it isn't compiled as a loop, the region may be
+        specialised on the number of iterations, which are then lowered one by one."""
+        try:
+            self.loop(node, over)
+        except (UnknownInt, Picks):
+            raise
+        except NotCompiled as reason:
+            if over.size in self.builder.known:
+                raise
+            raise UnknownInt(reason.span, over.size, reason.reason) from None
+
+    def items(self, held: Stored | Zipped | Table, span: Span) -> Items:
+        """The elements or rows of an array, or of several sequences side by side."""
+        read = lambda index: self.item_at(held, index, span)  # noqa: E731
+        return Items(read, self.builder.constant(0), self.count_of(held, span))
+
+    def unrolled(self, node: program.For, items: Any, most: int | None = None) -> None:
+        """A loop over a list, one iteration after another, of at most `most` instructions
+        together."""
+        items = self.rows(items, node.iterable.span)
+        if len(items) > MAX_UNROLLED:
+            raise NotCompiled("a loop over a long list is not compiled", node.span)
+        loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
+        going, first = self.builder.constant(True), len(self.builder.block.instructions)
+        for item in items:
+            going = self.next_turn(loop, going, partial(self.bind, node.target, item))
+            self.verify_size(first, most, node.span)
+        self.forget_others(node, loop.names)
+
+    def unrolled_while(self, node: program.While) -> None:
+        """A loop whose conditions are known, up to errors: one iteration after another."""
+        loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
+        going, first = self.builder.constant(True), len(self.builder.block.instructions)
+        for _ in range(MOST_TURNS + 1):
+            asked = self.both(going, lambda: self.condition(node.condition), node.span)
+            goes_on = self.builder.known.get(asked)
+            if goes_on is None:
+                self.verify_not_counted(asked, node.span)
+                raise NotCompiled("the number of iterations of this loop isn't known", node.span)
+            if not goes_on:
+                self.forget_others(node, loop.names)
+                return
+            going = self.next_turn(loop, going, lambda: None)
+            self.verify_size(first, MOST_INSTRUCTIONS, node.span)
+        raise NotCompiled("this loop has many iterations", node.span)
+
+    def verify_size(self, first: int, most: int | None, span: Span) -> None:
+        """Raises NotCompiled if there are more than `most` instructions from the position `first`
+        on."""
+        if most is not None:
+            added = self.builder.block.instructions[first:]
+            if size_of(Block((), added)) > most:
+                raise NotCompiled("the iterations of this loop have too many instructions", span)
+
+    def next_turn(self, loop: Loop, going: Value, begin: Callable[[], None]) -> Value:
+        """One more iteration, unless the loop has been left. Returns whether the loop goes on."""
+        node = loop.node
+        self.count(node.span)
+
+        def turn() -> Any:
+            begin()
+            began = self.names.of(loop.names)
+            return self.path(node.body, self.end_of_turn(loop, began))
+
+        left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
+        given = self.either(going, turn, lambda: left, node.span)
+        self.names.put(loop.names, given[loop.leaves :])
+        return given[0] if loop.leaves else going

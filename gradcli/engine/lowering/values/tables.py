@@ -1,0 +1,150 @@
+"""Tables: lists of items of one form, in memory.
+
+A list is a table where it has many rows, so that a loop goes through them, and where its number of
+items isn't known, as where a loop appends to it under a condition. Such a table has room for some
+number of items; where that is too little, the region steps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....diagnostics import Span
+from ...ir.instructions import Check, Value
+from ...ir.types import BOOL, Scalar
+from ..held.columns import columns_of, room_of, table
+from ..held.kinds import Record, Stored, Table, TableOf, flat, kind_of, leaves_of, plain
+from ..held.names import NotCompiled
+from .arrays import MAX_ELEMENTS
+from .long_lists import LongLists
+from .parts import Step
+
+
+class Tables(LongLists):
+    """The lowering of tables."""
+
+    # ---- rows that are known or given ------------------------------------------------------------
+
+    def as_table(self, held: Any) -> Any:
+        """A list of many rows of one form, all of whose numbers are known, in memory; anything else
+        as it is."""
+        if type(held) is not tuple or len(held) <= MAX_ELEMENTS or not self._is_table(held):
+            return held
+        columns = columns_of(kind_of(held[0]), len(held))
+        if columns is None:
+            return held
+        found = table(self.builder, held, TableOf(columns))
+        return found.columns if isinstance(found.columns, Stored) else found
+
+    def _is_table(self, held: tuple[Any, ...]) -> bool:
+        kind = kind_of(held[0])
+        numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
+        known = numbers and all(value in self.builder.known for value in flat(held))
+        return known and any(True for _ in flat(held[0])) and all(kind_of(v) == kind for v in held)
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def row(self, columns: Any, index: Value, span: Span) -> Any:
+        """The item of a table at an index that is in range."""
+        if isinstance(columns, Stored) and columns.listed and len(columns.shape) == 1:
+            return self.builder.element(columns.value, index)
+        if isinstance(columns, Stored):
+            return self.whole(self.part(columns, [index], span), span)
+        if isinstance(columns, Record):
+            return Record(columns.keys, self.row(columns.items, index, span))
+        return tuple([self.row(column, index, span) for column in columns])
+
+    def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
+        at, *rest = steps
+        if isinstance(at, slice) and not rest:
+            return self.slice_of_table(held, at, span)
+        return self.part(self.row(held.columns, self.place_in(held, at, span), span), rest, span)
+
+    def slice_of_table(self, held: Table, at: slice, span: Span) -> Table:
+        """A slice of a table. From the start, it is in the same memory."""
+        if at.step not in (None, 1):
+            raise NotCompiled("a slice of this list with a step is not compiled", span)
+        apply = self.builder.apply
+        end = held.count if at.stop is None else self.bound_in(held.count, at.stop, span)
+        if at.start in (None, 0):
+            return Table(held.columns, end)
+        start = apply("minimum", [self.bound_in(held.count, at.start, span), end], span)
+        return Table(self.moved_up(held.columns, start), apply("sub", [end, start], span))
+
+    def bound_in(self, count: Value, bound: int, span: Span) -> Value:
+        """A known bound of a slice of so many items, as a place among them."""
+        apply, known = self.builder.apply, self.builder.constant(bound)
+        if bound >= 0:
+            return apply("minimum", [known, count], span)
+        return apply(
+            "maximum", [apply("add", [count, known], span), self.builder.constant(0)], span
+        )
+
+    def moved_up(self, columns: Any, start: Value) -> Any:
+        """The columns without the items before a place. Behind the items, there may be anything."""
+        if isinstance(columns, Record):
+            return Record(columns.keys, self.moved_up(columns.items, start))
+        if not isinstance(columns, Stored):
+            return tuple([self.moved_up(column, start) for column in columns])
+        builder, room = self.builder, columns.shape[0]
+        width = columns.type.size // room
+
+        def body(indices: Sequence[Value]) -> list[Value]:
+            item, k = indices
+            there = builder.apply("add", [item, start])
+            there = builder.apply("minimum", [there, builder.constant(room - 1)])
+            number = builder.element(columns.value, builder.place([there, k], [width, 1]))
+            return [number, builder.place(indices, [width, 1])]
+
+        ways = [("put", builder.room(columns.type))]
+        return Stored(builder.each((room, width), ways, body)[0], listed=columns.listed)
+
+    def place_in(self, held: Table, at: Step, span: Span) -> Value:
+        """The place of an index into a table."""
+        if not isinstance(at, Value):
+            raise NotCompiled("only an int picks an item of this list", span)
+        size = self.builder.known.get(held.count, held.count)
+        found: Value = self.counted_from_0(at, size, span)
+        return found
+
+    # ---- changing --------------------------------------------------------------------------------
+
+    def appended(self, held: Table, item: Any, span: Span) -> Table:
+        """A table with one more item."""
+        self.verify_fits(held, item, span)
+        builder = self.builder
+        size = builder.constant(room_of(kind_of(held.columns)))
+        builder.add(Check(builder.apply("lt", [held.count, size], span)))
+        columns = self.with_row(held.columns, held.count, item, span)
+        return Table(columns, builder.apply("add", [held.count, builder.constant(1)], span))
+
+    def table_with(self, held: Table, steps: Sequence[Step], value: Any, span: Span) -> Table:
+        """A table with another item at an index, or with another part of that item."""
+        at, *rest = steps
+        place = self.place_in(held, at, span)
+        if rest:
+            value = self.with_part(self.row(held.columns, place, span), rest, value, span)
+        self.verify_fits(held, value, span)
+        return Table(self.with_row(held.columns, place, value, span), held.count)
+
+    def verify_fits(self, held: Table, item: Any, span: Span) -> None:
+        """Raises NotCompiled unless a table can have an item."""
+        columns = kind_of(held.columns)
+        if columns_of(plain(kind_of(item)), room_of(columns)) != columns:
+            raise NotCompiled("a list of items of several forms is not compiled", span)
+
+    def with_row(self, columns: Any, place: Value, item: Any, span: Span) -> Any:
+        """The columns with another item at a place."""
+        if isinstance(columns, Stored) and isinstance(item, Value):
+            return Stored(self.builder.put(columns.value, place, item), listed=True)
+        if isinstance(columns, Stored):
+            put = self.list_with if columns.listed else self.stored_with
+            return put(columns, [place], item, span)
+        if isinstance(columns, Record):
+            return Record(columns.keys, self.with_row(columns.items, place, item.items, span))
+        pairs = zip(columns, item, strict=True)
+        return tuple([self.with_row(column, place, part, span) for column, part in pairs])
+
+    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+        raise NotImplementedError

@@ -1,0 +1,148 @@
+"""Picking elements by index, and adding up at indices, as `each`. The code of the table takes many
+times as long to add up, and takes microseconds to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ...ir.builder import Builder
+from ...ir.instructions import Block, Check, Each, Instruction, Structural, Value
+from ...ir.types import I64, ArrayType, Type, dimensions, element_of, strides
+
+# The place in an array that belongs to a point, by the indices of that.
+Place: TypeAlias = Callable[[Sequence[Value]], Value]
+
+
+def picked(made: Structural) -> list[Instruction] | None:
+    """The instructions that give the result of an entry; None where it stays a call."""
+    write = _WRITTEN.get(made.op.name)
+    if write is None or element_of(made.operands[1].type) != I64:
+        return None
+    writer = _Writer(Builder(block := Block()), made.results[0].type)
+    found = write(writer, *made.operands, **dict(made.options))
+    if found is None:
+        return None
+    last: Any = next(each for each in block.instructions if found in each.results)
+    if isinstance(last, Each):
+        last.results = made.results
+    else:
+        [last.result] = made.results
+    return block.instructions
+
+
+class _Writer:
+    """Writes instructions that give a value of a type."""
+
+    def __init__(self, builder: Builder, kind: Type) -> None:
+        self.builder, self.kind = builder, kind
+
+    # ---- entries ---------------------------------------------------------------------------------
+
+    def take(self, x: Value, indices: Value, axis: int | None) -> Value | None:
+        if not isinstance(x.type, ArrayType):
+            return None
+        shape, axis = (x.type.shape, axis) if axis is not None else ((x.type.size,), 0)
+        return self.read(x, self.along(shape, axis, indices))
+
+    def untake(self, g: Value, indices: Value, axis: int, shape: Sequence[int]) -> Value | None:
+        return self.added(self.zeros(), g, dimensions(g.type), self.along(shape, axis, indices))
+
+    def gather(self, x: Value, indices: Value, axis: int) -> Value | None:
+        return self.read(x, self.one_each(dimensions(x.type), axis, indices))
+
+    def ungather(self, g: Value, indices: Value, axis: int, shape: Sequence[int]) -> Value | None:
+        return self.added(self.zeros(), g, dimensions(g.type), self.one_each(shape, axis, indices))
+
+    def scatter_add(self, x: Value, indices: Value, values: Value) -> Value | None:
+        if x.type != self.kind:
+            return None
+        shape = dimensions(x.type)
+        points = (*dimensions(indices.type), *shape[1:])
+        return self.added(x, values, points, self.along(shape, 0, indices))
+
+    # ---- places ----------------------------------------------------------------------------------
+
+    def along(self, shape: Sequence[int], axis: int, indices: Value) -> Place:
+        """The place in an array, where the axes of the indices take the place of an axis."""
+        axis, depth = axis % len(shape), len(dimensions(indices.type))
+        index = self.counted(indices, shape[axis])
+
+        def place(at: Sequence[Value]) -> Value:
+            chosen = index(at[axis : axis + depth])
+            return self.builder.place((*at[:axis], chosen, *at[axis + depth :]), strides(shape))
+
+        return place
+
+    def one_each(self, shape: Sequence[int], axis: int, indices: Value) -> Place:
+        """The place in an array, where each point has an index along an axis."""
+        axis = axis % len(shape)
+        index = self.counted(indices, shape[axis])
+
+        def place(at: Sequence[Value]) -> Value:
+            return self.builder.place((*at[:axis], index(at), *at[axis + 1 :]), strides(shape))
+
+        return place
+
+    def counted(self, indices: Value, n: int) -> Place:
+        """An index into `n` elements at a point, counted from 0. Adds a check that all are in range
+        before."""
+        builder = self.builder
+
+        def is_index(at: Sequence[Value]) -> Value:
+            return builder.is_index(self.number(indices, at), n)
+
+        if shape := dimensions(indices.type):
+            true = builder.constant(True)
+            [are_indices] = builder.each(shape, [("and", true)], lambda at: [is_index(at)])
+        else:
+            are_indices = is_index(())
+        builder.add(Check(are_indices))
+        return lambda at: builder.from_start(self.number(indices, at), n)
+
+    # ---- elements --------------------------------------------------------------------------------
+
+    def number(self, value: Value, at: Sequence[Value]) -> Value:
+        """The number of a value at a point, to whose shape it is broadcast."""
+        shape = dimensions(value.type)
+        if not shape:
+            return value
+        steps = [step * (size > 1) for size, step in zip(shape, strides(shape), strict=True)]
+        return self.builder.element(value, self.builder.place(at[-len(shape) :], steps))
+
+    def read(self, array: Value, place: Place) -> Value:
+        """The elements of an array at the places of all points of the result."""
+        if not isinstance(self.kind, ArrayType):
+            return self.builder.element(array, place(()))
+        steps = self.kind.strides
+
+        def point(at: Sequence[Value]) -> Sequence[Value]:
+            return self.builder.element(array, place(at)), self.builder.place(at, steps)
+
+        room = self.builder.room(self.kind)
+        return self.builder.each(self.kind.shape, [("put", room)], point)[0]
+
+    def zeros(self) -> Value:
+        return self.builder.zero(self.kind)
+
+    def added(self, start: Value, value: Value, points: Sequence[int], place: Place) -> Value:
+        """An array with the numbers of a value added at the places of all points."""
+
+        def point(at: Sequence[Value]) -> Sequence[Value]:
+            number = self.builder.cast(self.number(value, at), element_of(self.kind))
+            return number, place(at)
+
+        if points:
+            return self.builder.each(tuple(points), [("add", start)], point)[0]
+        number, only = point(())
+        total = self.builder.apply("add", [self.builder.element(start, only), number])
+        return self.builder.put(start, only, total)
+
+
+_WRITTEN: dict[str, Callable[..., Value | None]] = {
+    "take": _Writer.take,
+    "untake": _Writer.untake,
+    "gather": _Writer.gather,
+    "ungather": _Writer.ungather,
+    "scatter_add": _Writer.scatter_add,
+}
