@@ -82,7 +82,7 @@ def test_no_forward_rule_elsewhere() -> None:
 def test_every_forward_rule_is_called_here() -> None:
     lanes = {
         op for op in STRUCTURAL if op.category == "lanes"
-    }  # which have values of their own: tests/engine/test_lanes.py
+    }  # which have values of their own: tests/engine/rows/test_lanes.py
     assert {op for op, _, _ in CALLS} == set(STRUCTURAL) - lanes - {OPS["part"]}
     assert {name for name, _, _ in EXTRA} == APART - {op.name for op in lanes} - {"part"}
 

@@ -15,7 +15,7 @@ from gradcli.tasks.check.results import METHODS, CheckOptions
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
-from ..engine.random_programs import RELAXED, Program, points, programs
+from ..engine.derivatives.random_programs import RELAXED, Program, points, programs
 from .checks import AGREED, QUICK, SAMPLES, WRONG, finding, run, verdicts
 
 NOTHING = {"nested_particle"}  # to differentiate: it takes long, and test_samples.py runs it

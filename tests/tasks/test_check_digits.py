@@ -23,7 +23,7 @@ from gradcli.tasks.check.results import CheckOptions
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
-from ..engine.random_programs import RELAXED
+from ..engine.derivatives.random_programs import RELAXED
 from .against import findings, written
 
 FORMATS = ["%.3g", "%.4g", "%.6g", "%.9g", "%.12g", "%.17g", "%.2f", "%.5f", "%.3e", "%.8e", "%r"]

@@ -19,7 +19,7 @@ from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
-from ..engine.random_programs import RELAXED
+from ..engine.derivatives.random_programs import RELAXED
 from .checks import run
 from .proofs import verdicts
 

@@ -12,11 +12,11 @@ import gradcli
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
 
-from ..engine.loop_programs import FUNCTIONS, LOOPS
-from ..engine.loop_programs import HEAD as LOOP_HEAD
-from ..engine.region_cases import HEAD as CASE_HEAD
-from ..engine.region_cases import PROGRAMS, STEPS_BACK
-from ..engine.region_programs import HEAD, Writer
+from ..engine.lowering.loop_programs import FUNCTIONS, LOOPS
+from ..engine.lowering.loop_programs import HEAD as LOOP_HEAD
+from ..engine.lowering.region_cases import HEAD as CASE_HEAD
+from ..engine.lowering.region_cases import PROGRAMS, STEPS_BACK
+from ..engine.lowering.region_programs import HEAD, Writer
 from .answers import NUMBER, answers
 
 AT_ONCE = HEAT._replace(

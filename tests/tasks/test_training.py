@@ -12,7 +12,7 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 
-from ..engine.training_programs import HEAD, SIZED, TOLD, TRAINING, TrainingWriter
+from ..engine.kernels.training_programs import HEAD, SIZED, TOLD, TRAINING, TrainingWriter
 from .answers import NUMBER, answers
 
 AT_ONCE = HEAT._replace(

@@ -17,7 +17,7 @@ from gradcli.tasks.explanations import Explanation
 from gradcli.tasks.programs import parse_program
 from gradcli.tasks.why import explain
 
-from ..engine.random_programs import RELAXED, Program, points, programs
+from ..engine.derivatives.random_programs import RELAXED, Program, points, programs
 
 
 def explanations(

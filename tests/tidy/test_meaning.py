@@ -19,7 +19,7 @@ from gradcli.lang.resolve import resolve
 from gradcli.tidy.formatting import WIDTH, format_source
 from gradcli.tidy.lexemes import lexemes
 
-from ..engine.random_programs import programs
+from ..engine.derivatives.random_programs import programs
 from ..lang.random_trees import modules
 from .scattering import scattered
 

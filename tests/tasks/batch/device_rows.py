@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.engine import standin_cuda
+from tests.engine.devices import standin_cuda
 from tests.tasks.batch.one_by_one import OPTIONS
 
 ON_GPU = OPTIONS.with_changes(device="cuda")

@@ -14,8 +14,8 @@ from gradcli.cli import run
 from gradcli.diagnostics import Source
 from gradcli.tasks.batch.kernels import Ways
 from gradcli.tasks.programs import parse_program
-from tests.engine import standin, standin_cuda
-from tests.engine.cuda_builds import needs_compiler
+from tests.engine.codegen.cuda_builds import needs_compiler
+from tests.engine.devices import standin, standin_cuda
 
 from .device_rows import FAILING, ON_GPU
 from .one_by_one import OPTIONS, together

@@ -21,7 +21,7 @@ from gradcli.engine.backends.selection import backend_for, devices_of
 from gradcli.tasks.batch import cluster
 from gradcli.tasks.batch.remote import own_device
 from gradcli.tasks.batch.workers import dealt
-from tests.engine import standin, standin_cuda
+from tests.engine.devices import standin, standin_cuda
 from tests.tasks.batch.one_by_one import parsed, together
 
 from .device_rows import FAILING, ON_GPU, ROWS, STRAIGHT, copied, data

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradcli.tasks.programs import parse_program, read_source
-from tests.engine import standin, standin_cuda
+from tests.engine.devices import standin, standin_cuda
 from tests.tasks.batch.one_by_one import OPTIONS, parsed, together
 
 from .device_rows import ON_GPU, ROWS, STRAIGHT, copied, data

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from gradcli.diagnostics import Source
 from gradcli.engine.backends.tiers import WRITTEN, only
 from gradcli.tasks.programs import parse_program, read_source
-from tests.engine.divergent_programs import program, programs
+from tests.engine.rows.divergent_programs import program, programs
 from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed, together
 
 from .row_programs import PROGRAMS, SAMPLES, X, columns_for

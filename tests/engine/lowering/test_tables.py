@@ -1,0 +1,60 @@
+"""Lists of many rows of one form, which regions read: the edges of a graph, measurements with
+names."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+
+from ..kernels.hot_and_cold import assert_same_in, run_again
+from .region_cases import lowered
+
+N = 90
+ROWS = [(k % 11, (7 * k) % 13, 0.25 + k / 8) for k in range(N)]
+HEAD = f"""var x = 0.3
+edges = [{", ".join(f"[{a}, {b}, {w}]" for a, b, w in ROWS)}]
+named = [{", ".join(f"{{from: {a}, to: {b}, at: [{w}, {w + 1}]}}" for a, b, w in ROWS)}]
+ints = [{", ".join(str(a) for a, _, _ in ROWS)}]
+d = zeros(13)
+s = 0.0
+"""
+PROGRAMS = {
+    "rows of ints and floats": "for e in edges { d[e[1]] = d[e[1]] * 0.5 + sin(d[e[0]] + x * e[2]) }\noutput d",
+    "rows that are unpacked": "for a, b, w in edges { d[b] += x * w * a }\noutput d",
+    "dicts": "for e in named { d[e.to] = d[e.to] * 0.5 + x * e.at[0] - e.at[1] * d[e.from] }\noutput d",
+    "numbers": "for k in ints { s = s * 0.9 + sin(x * k) }\noutput s",
+    "side by side": "for k, e in zip(ints, edges) { s += x * k * e[2] }\nfor k, e in enumerate(named) { s += x * k * e.at[1] }\noutput s",
+    "in a function": "fn f(rows, x) { s = 0.0; for t in range(3) { for e in rows { s = s * 0.9 + sin(x * e[2]) * e[0] } }; return s }\noutput f(edges, x)",
+    "a row at an index": "fn f(x) { s = 0.0; for k in range(400) { e = edges[k * 7 % 90]; s += x * e[2] * edges[-1][1] + named[k % 90].at[1] }; return s }\noutput f(x)",
+    "how many": "fn f(rows) = len(rows) * x\nfor k in range(len(edges)) { s += x * edges[k][2] }\noutput s, f(named)",
+    "an int beside that decides a shape": "fn f(n, rows, x) { a = zeros(n); for e in rows { a[e[0] % n] += x * e[2] }; return sum(a * a) }\nfor k in range(3) { s += f(5, edges, x) }\noutput s",
+    "a loop that is left": "for e in edges { if e[2] > 9.0 { break }; s += x * e[2] }\noutput s",
+}  # fmt: skip
+# What the interpreter runs: rows of several forms, with what isn't known, or that change.
+OTHERS = {
+    "rows of other lengths": "edges = append(edges, [1, 2])\nfor e in edges { s += x * e[1] }\noutput s",
+    "an int among floats": "edges[3] = [1, 2, 3]\nfor e in edges { s += x * e[2] }\noutput s, edges[3]",
+    "a row that depends on a variable": "edges[3] = [1, 2, x]\nfor e in edges { s += e[2]**2 }\noutput s, edges[3], edges[4]",
+    "words": 'w = [[e[0], "a" if e[0] > 3 else "b"] for e in edges]\nfor e in w { s += x if e[1] == "a" else 1.0 }\noutput s',
+    "a row that is changed": "for k in range(90) { edges[k] = [1, 2, x * k] }\nfor e in edges { s += e[2] }\noutput s, edges[5]",
+    "lists too deep for an entry": "v = [[[[[[[[[]]]]]]]]]\nfor k in range(9) { s += x * k * len(v) }\noutput s",
+    "no such row": "fn f(x) { s = 0.0; for k in range(92) { s += x * edges[k][2] }; return s }\noutput f(x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("name", [*PROGRAMS, *OTHERS])
+def test_they_give_the_same(name: str, tier: int) -> None:
+    assert_same_in(tier, HEAD + (PROGRAMS | OTHERS)[name])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_regions_have_all_of_them(name: str) -> None:
+    assert not lowered(HEAD + PROGRAMS[name]).reasons
+
+
+def test_an_index_beyond_the_rows() -> None:
+    with only(heat=FIRST_USE), pytest.raises(GradcliError, match="90"):
+        run_again(HEAD + OTHERS["no such row"])
