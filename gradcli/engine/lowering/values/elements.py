@@ -148,10 +148,6 @@ class Elements(Tables):
         parts = [held.items[k * size : (k + 1) * size] for k in range(n)]
         return [Array(rest, part, held.type) if rest else part[0] for part in parts]
 
-    def length_of(self, held: Any, span: Span) -> int:
-        """The number of items of a sequence. Raises UnknownInt if it isn't known."""
-        return self.known_int(self.count_of(held, span), span)
-
     def count_of(self, held: Any, span: Span) -> Value:
         """The number of items of a sequence."""
         if isinstance(held, Table):
