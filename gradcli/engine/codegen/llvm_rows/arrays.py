@@ -221,7 +221,7 @@ class GroupArrays(Places):
         along, shape = combined_along_it(made), made.shape
 
         def axis(k: int) -> None:
-            if k + 1 == len(shape) and along:
+            if k + 1 == len(shape) and (along or shape[k] <= LANES):
                 self._line(made, mask)
                 return
 
@@ -264,8 +264,9 @@ class GroupArrays(Places):
         self.straight((), mask, outside, give)
 
     def _line(self, made: Each, mask: Any) -> None:
-        """The points along the last axis. Numbers that are combined there are so `LANES` at a time,
-        as long as there are as many; then their results two by two; then the remaining numbers."""
+        """The points along the last axis. Few of them are straight code, whose indices are known.
+        Numbers that are combined there are so `LANES` at a time, as long as there are as many; then
+        their results two by two; then the remaining numbers."""
         make, size = self.builder, made.shape[-1]
         whole = size - size % LANES
 
