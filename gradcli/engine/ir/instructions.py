@@ -312,7 +312,8 @@ class Call(BaseInstruction, frozen=False):
 Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Product | Structural
 Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
 Instruction: TypeAlias = Simple | Branch | While | For | Each | Call
-_STRAIGHT = (Constant, Cast, Operation, Affine, Element, Check, Branch)
+_OF_POINTS = (Constant, Cast, Operation, Affine, Element, Check)
+_STRAIGHT = (*_OF_POINTS, Branch)
 WAYS = ("put", "add", "maximum", "minimum", "or", "and")  # of an `each`
 
 
@@ -361,6 +362,11 @@ def size_of(block: Block) -> int:
 def is_straight(block: Block) -> bool:
     """Whether a block has no loop, calls no region, and needs no memory."""
     return all(isinstance(made, _STRAIGHT) for made in every(block))
+
+
+def is_point(block: Block) -> bool:
+    """Whether the instructions of a block are those of the body of an `each`."""
+    return all(isinstance(made, _OF_POINTS) for made in block.instructions)
 
 
 def blocks_of(instruction: Instruction) -> tuple[Block, ...]:

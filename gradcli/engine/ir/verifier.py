@@ -35,13 +35,13 @@ from .instructions import (
     While,
     blocks_of,
     every,
+    is_point,
 )
 from .scalars import CHOICES, on_scalars, result_type
 from .structural import Refused, gives
 from .tokens import IRError
 from .types import BOOL, FLOATS, I64, STACK, ArrayType, Scalar, Type, is_float
 
-_IN_EACH = (Constant, Cast, Operation, Affine, Element, Check)
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
     BOOL: (bool,),
     I64: (int,),
@@ -242,7 +242,7 @@ class _Verifier:
                 self.match("a number of an `each`", (number,), (first,))
             else:
                 self.array(first, number, place=place)
-        if not all(isinstance(inner, _IN_EACH) for inner in body.instructions):
+        if not is_point(body):
             self.fail("the body of an `each` is no straight code")
 
     def condition(self, value: Value) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.ir.instructions import Each
 from gradcli.engine.program_calls import ProgramCall
 
 from ..kernels.hot_and_cold import answer, assert_same, expected
@@ -13,6 +14,7 @@ from .region_cases import lowered
 
 HEAD = """var x = 0.7
 var v = [0.3, -0.4, 0.9]
+many = linspace(0.0, 1.0, 300)
 var m = [[1.0, 2.0], [0.5, -1.0], [0.2, 0.1]]
 fn root(a) { y = 1.0; for k in range(20) { d = (y**2 - a**2 - 1.0) / (2.0 * y); y -= d; if abs(d) < 1e-9 { break } }; return y }
 """
@@ -28,6 +30,13 @@ BODIES = {
     "several arguments": "s += sum(vmap(fn(a, r) = a * r[0] + r[1])(v, m))",
     "what rows share": "s += sum(vmap(fn(a, b) = a * b[0] + b[1] * x, in_axes = [0, none])(v, v))",
     "many rows": "s += sum(vmap(fn(a) = a * sin(a * x))(linspace(0.0, 1.0, 100)))",
+    "many rows that give several numbers": "a, b = vmap(value_and_grad(fn(a) = a * sin(a * x)))(many); s += dot(a, b)",
+    "many rows that share numbers": "s += mean(vmap(fn(r, b) = softplus(r[0] * b[0] - r[1] * b[1] / x), in_axes = [0, none])(reshape(many, [150, 2]), v))",
+    "many rows, by what they are": "s += dot(grad(fn(a) = sum(vmap(fn(r) = r[0]**2 * r[1])(reshape(a, [150, 2]))))(many * x), many)",
+    "many ints": "s += x * sum(vmap(fn(k) = k * k + i)(arange(300)))",
+    "many rows in single precision": "s += x * sum(float64(vmap(fn(a) = a * sqrt(a + 1))(float32(many))))",
+    "many rows and a second derivative": "s += grad(grad(fn(a) = sum(vmap(fn(b) = exp(b * a))(many))))(x)",
+    "many rows and a slope along": "s += jvp(fn(a) = sum(vmap(fn(b) = sin(b * a))(many)))(x, 1.0)",
     "derivatives": "s += sum(vmap(grad(root))(v)) + sum(vmap(grad(fn(r) = x * prod(r)))(m))",
     "a derivative of it": "s += grad(fn(a) = sum(vmap(fn(b) = b * a**2)(v * a)))(x)",
     "a matrix of derivatives": "s += sum(jacobian(vmap(fn(a) = a**3 * x))(v))",
@@ -48,6 +57,8 @@ OTHERS = {
     "no rows": "s += sum(vmap(fn(a) = a * x)(v[3:]))",
     "what is true": "s += x * sum(vmap(fn(a) = a > 0.5)(v))",
     "an int or a float": "s += x * sum(vmap(fn(a) = 1 if a > 0 else a)(v))",
+    "many ints that overflow": "s += x * sum(vmap(fn(k) = 2**(k + 2 * i))(arange(50)))",
+    "many rows, one of which fails": "s += x * sum(vmap(fn(k) = [1, 2, 3][k // 70 * i // 3])(arange(300)))",
     "what is printed": "vmap(fn(a) { print a; return a })(v); s += x",
 }  # fmt: skip
 
@@ -71,6 +82,15 @@ def test_programs(name: str) -> None:
     assert_same(found.gradients, told[2])
 
 
-def test_many_rows_are_left_to_a_kernel_of_their_own() -> None:
-    found = lowered("var x = 2.0\noutput s = sum(vmap(fn(a) = a * x)(linspace(0.0, 1.0, 1000)))")
+@pytest.mark.parametrize("body", ["root(a * x)", "a if a > x else x", "v * a"])
+def test_many_rows_with_paths_or_arrays_are_left_to_a_kernel_of_their_own(body: str) -> None:
+    found = lowered(f"{HEAD}output s = vmap(fn(a) = {body})(many)")
     assert [r.reason for r in found.reasons] == ["`vmap` over many rows is not compiled here"]
+
+
+def test_many_straight_rows_are_one_loop_over_arrays() -> None:
+    found = lowered(f"{HEAD}output s = vmap(fn(a) = [a * x, sin(a)])(many)")
+    assert not found.reasons
+    made = [made for made in found.original.block.instructions if isinstance(made, Each)][-1]
+    assert made.shape == (300,)
+    assert made.ways == ("put", "put")

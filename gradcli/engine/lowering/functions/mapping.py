@@ -1,7 +1,8 @@
-"""`vmap(f)` inside a region: a loop over rows, which puts its results into arrays.
+"""`vmap(f)` inside a region: a loop over rows, which puts its results into arrays. Where a row is
+straight code that gives numbers, the loop is an `each`.
 
-A `vmap` over many rows isn't compiled here: it has a kernel of its own, which computes several rows
-at once.
+Any other `vmap` over many rows isn't compiled here: it has a kernel of its own, which computes
+several rows at once.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any
 
 from ....diagnostics import Span
 from ....ops.op import Op
-from ...ir.instructions import Block, For, Value
+from ...ir.instructions import Block, Each, For, Value, is_point
 from ...ir.types import BOOL, I64, ArrayType, dimensions, element_of
 from ..builtins.reductions import Options
-from ..held.kinds import Record, Stored, flat, leaves
+from ..held.kinds import Record, Stored, flat, is_many, leaves
 from ..held.names import Closure, NotCompiled, Rows, Transform
 from .matrices import Matrices
 
@@ -46,8 +47,8 @@ class RowMaps(Matrices):
             for held, axis in zip(given, axes, strict=True)
         ]
         sizes = {held.shape[0] for held, axis in zip(arguments, axes, strict=True) if axis == 0}
-        if len(sizes) > 1 or max(sizes) > MOST_ROWS:
-            raise NotCompiled("`vmap` over many rows is not compiled here", span)
+        if len(sizes) > 1:
+            raise NotCompiled("these arguments have several numbers of rows", span)
         return self.all_rows(callee.function, arguments, axes, sizes.pop(), span)
 
     def in_rows(self, held: Any, span: Span) -> Stored:
@@ -74,14 +75,23 @@ class RowMaps(Matrices):
             wholes = [ArrayType(element_of(kind), (size, *dimensions(kind))) for kind in kinds]
             if not all(map(_is_of_row, leaves(result))):
                 raise NotCompiled("the result of these rows is not compiled", span)
+            is_each = is_many((size,)) and is_point(body) and kinds == [*map(element_of, kinds)]
+            if size > MOST_ROWS and not is_each:
+                raise NotCompiled("`vmap` over many rows is not compiled here", span)
             carried = list(map(Value, wholes))
-            body.parameters = (at, *carried)
             parts = zip(carried, leaves(result), strict=True)
+            body.parameters = (at,) if is_each else (at, *carried)
             body.results = tuple(
-                [self.with_part(Stored(a), [at], part, span).value for a, part in parts]
+                [value for number in numbers for value in (number, at)]
+                if is_each
+                else [self.with_part(Stored(a), [at], part, span).value for a, part in parts]
             )
         initial, after = tuple(map(self.builder.room, wholes)), tuple(map(Value, wholes))
-        self.builder.add(For(self.builder.constant(size), initial, body, after))
+        self.builder.add(
+            Each((size,), initial, ("put",) * len(wholes), body, after)
+            if is_each
+            else For(self.builder.constant(size), initial, body, after)
+        )
         return self.as_structured(result, map(Stored, after), span)
 
     def as_structured(self, held: Any, arrays: Iterator[Stored], span: Span) -> Any:
