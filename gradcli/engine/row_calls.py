@@ -167,7 +167,8 @@ def _of_a_row(column: Any) -> Any:
 
 def _column(kind: Kind, xp: Any) -> Reader:
     """The reader of the columns of a parameter."""
-    leaf, shape = next(types_of(kind)), getattr(kind, "shape", ())
+    leaf = next(types_of(kind))
+    shape = leaf.shape if isinstance(leaf, ArrayType) else getattr(kind, "shape", ())
     dtype = CPU.xp.dtype(dtype_of(leaf))
 
     def reader(column: Any, values: list[Any]) -> bool:

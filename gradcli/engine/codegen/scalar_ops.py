@@ -24,8 +24,8 @@ EXACT = {
     "copysign": "copysign",
     "fma": "fma",  # not in the table
 }
-# The functions that `math` has from the C library, those of `scalars.OF_PYTHON` apart. Where `math`
-# raises, the library returns what IEEE 754 demands.
+# The functions that `math` has from the C library. Where `math` raises, the library returns what
+# IEEE 754 demands.
 LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
     "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
@@ -87,6 +87,24 @@ def _bell(m: Any, x: Any, scale: Any) -> Any:
     return m.exp(-scale * square) * (1.0 + rest)
 
 
+def _hypot(m: Any, a: Any, b: Any) -> Any:
+    """The length of (a, b), rounded once: the root of the sum of the squares, and by Newton's
+    method what it lacks, of which fused products give the rests that rounding took away. The sides
+    are scaled by a power of two, so that no square is too large or too small."""
+    a, b = m.abs(a), m.abs(b)
+    long, short = m.where(a > b, a, b), m.where(a > b, b, a)
+    scale = m.where(long > 2.0**500, 2.0**-600, m.where(long < 2.0**-400, 2.0**600, 1.0))
+    x, y = long * scale, short * scale
+    first, second = x * x, y * y
+    total = first + second
+    rest = (first - total) + second + (m.fma(x, x, -first) + m.fma(y, y, -second))
+    root = m.sqrt(total)
+    square = root * root
+    lacks = (total - square) - m.fma(root, root, -square) + rest
+    found = m.where(root == 0, 0.0, (root + lacks / (2.0 * root)) / scale)
+    return m.where(a == math.inf, math.inf, m.where(b == math.inf, math.inf, found))
+
+
 def power_of(exponent: Any) -> Callable[..., Any] | None:
     """The rule of a power by products where several numbers are computed at once, which needn't
     give the bits of one; None if the exponent isn't known, or no small whole number."""
@@ -146,6 +164,8 @@ ON_FLOATS: dict[str, Callable[..., Any]] = {
     "sinc": lambda m, x: m.where(x == 0, 1.0, m.sin(math.pi * x) / (math.pi * x)),
     "logaddexp": _logaddexp,
 }
+# Ops that have such formulas in doubles only: of numbers in float32 they are rounded once.
+IN_DOUBLES: dict[str, Callable[..., Any]] = {"hypot": _hypot}
 # The same where several numbers are computed at once, which needn't give the bits of one.
 ON_SEVERAL = {"bell": _bell}
 ON_INTS: dict[str, Callable[..., Any]] = {

@@ -10,7 +10,7 @@ from ...ops import OPS
 from ...ops.rule_values import evaluate
 from ..ir.instructions import Operation
 from ..ir.types import Type, is_float
-from .scalar_ops import COMPARISONS, ON_FLOATS, ON_INTS, NotNative, power_of
+from .scalar_ops import COMPARISONS, IN_DOUBLES, ON_FLOATS, ON_INTS, NotNative, power_of
 
 _CHECKED = ("add", "sub", "mul", "floordiv", "mod", "fmod")  # of ints
 
@@ -97,8 +97,11 @@ class Scalars:
             return self._by_rule(rule, values, kind)
         # Of numbers in float32 it is computed in doubles, and rounded once.
         doubles = [self.converted(value, self.machine.doubles) for value in values]
-        if not self.exact and name == "pow" and (power := power_of(self.machine.known(values[1]))):
-            return self.converted(self._by_rule(power, doubles[:1], self.machine.doubles), kind)
+        rule = IN_DOUBLES.get(name)
+        if not self.exact and name == "pow" and (rule := power_of(self.machine.known(values[1]))):
+            doubles = doubles[:1]
+        if rule is not None:
+            return self.converted(self._by_rule(rule, doubles, self.machine.doubles), kind)
         return self.converted(self.machine.function(name, doubles), kind)
 
     def _on_ints(self, name: str, values: Sequence[Any]) -> Any:

@@ -29,7 +29,7 @@ FAST: dict[str, Callable[..., Any]] = {
     "logical_not": operator.not_,
 }
 # Those that the C library doesn't have, or not with the same bits.
-OF_PYTHON = {"hypot", "gamma", "lgamma"}
+OF_PYTHON = {"gamma", "lgamma"}
 
 # ---- operators -----------------------------------------------------------------------------------
 

@@ -150,10 +150,10 @@ GROUPS: dict[str, tuple[int, Callable[[], Iterator[Case]]]] = {
     ),
     "large arrays": (44, lambda: cases(SCALARS, LARGE, orders=2)),
     "random programs": (
-        68,
+        80,
         lambda: cases("", [Writer(seed).program() for seed in range(40)], hard=True),
     ),
-    "ops on floats": (80, lambda: ops(F64)),
+    "ops on floats": (83, lambda: ops(F64)),
     "ops on ints": (31, lambda: ops(I64)),
 }
 

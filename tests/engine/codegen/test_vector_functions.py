@@ -13,6 +13,7 @@ import pytest
 
 from gradcli.engine.backends.tiers import policy
 from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.scalar_ops import IN_DOUBLES
 from gradcli.engine.formulas.functions import scalar_function
 from gradcli.engine.ir.instructions import Block, Constant, Operation, Region, Value
 from gradcli.engine.ir.types import F64
@@ -67,6 +68,10 @@ POINTS: dict[str, list[tuple[Any, ...]]] = {
     "erfc": [(evenly(-6, 26),)],
     "pow": [(sizes(1e-5, 1e5), evenly(-50, 50)), (evenly(0.999, 1.001), evenly(-1e5, 1e5)[::-1])],
     "atan2": [(evenly(-9, 9), evenly(-9, 9)[::-1]), (signed(1e-9, 1e9), evenly(-1, 1))],
+    "hypot": [
+        (evenly(-9, 9), evenly(-9, 9)[::-1]),
+        (signed(1e-300, 1e300), sizes(1e-300, 1e300)[::-1]),
+    ],
 }
 EXACT: dict[str, Callable[..., Any]] = {
     "exp2": lambda x: mpmath.mpf(2) ** x,
@@ -88,7 +93,7 @@ def on_rows(name: str, *columns: Any) -> Any:
 
 
 def test_every_function_is_measured() -> None:
-    assert POINTS.keys() == ACCURATE
+    assert POINTS.keys() == ACCURATE | IN_DOUBLES.keys()
 
 
 @pytest.mark.parametrize("name", POINTS)

@@ -27,7 +27,6 @@ FUNCTIONS = {
     "betainc": "betainc(a, 2.0, x)",
     "erfinv": "erfinv(x) + sin(erfinv(x * x))",
     "ndtri": "ndtri(x)",
-    "hypot": "hypot(x, a) + hypot(x, flip(x))",
     "i0": "i0(x) * i1(x * a)",
     "of rows": "sum(lgamma(expand_dims(x, 1) + reshape(x[:4], [1, 4])), axis = 1)",
     "of what another one gives": "lgamma(1 + gamma(x + lgamma(x + 2)))",

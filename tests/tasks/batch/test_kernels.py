@@ -172,6 +172,7 @@ PROGRAMS = {
         "print x, f(x), v[int64(abs(x))]\noutput y = f(x)"
     ),
     "a constant": "var x\noutput y = x + 1\noutput c = 3\noutput v = [1.0, 2.0]",
+    "angles and lengths": "var x\noutput y = atan2(x, 2 - x)\noutput r = hypot(x, 3e-4)",
     "kinks": "var x\noutput y = abs(x) + maximum(x, 0.5) + relu(x - 1)",
     "where": "var x\noutput y = where(x > 0, sqrt(x), 0.0)",
     "a hidden pole": "var x\noutput y = where(x == 0, 1.0, sin(x) / x)",
@@ -210,16 +211,21 @@ def test_rows_in_float32(name: str) -> None:
         assert_same(parsed(text), columns, OPTIONS.with_changes(dtype="float32"), rtol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_vectors_of_rows(mode: str) -> None:
+@pytest.mark.parametrize(("n", "mode"), [(4, "forward"), (4, "reverse"), (20, "reverse")])
+def test_arrays_of_rows(n: int, mode: str) -> None:
+    """Of elements that are held as scalars, and of so many that they are arrays in the kernel."""
     rng = np.random.default_rng(3)
-    columns = {"x": rng.normal(size=(9, 4)), "m": rng.normal(size=(9, 2, 3))}
+    columns = {"x": rng.normal(size=(43, n)), "m": rng.normal(size=(43, 2, n - 1))}
     text = (
-        "var x: float[4]\nvar m: float[2, 3]\noutput f = sum((x[1:] - x[:-1]**2)**2) * sum(m @ m.T)"
+        f"var x: float[{n}]\nvar m: float[2, {n - 1}]\n"
+        "output f = sum((x[1:] - x[:-1]**2)**2) * sum(m @ m.T)"
     )
-    node = parsed(text)
-    assert kernels_for(text, columns).has({k: np.moveaxis(v, 0, -1) for k, v in columns.items()})
-    assert_same(node, columns, OPTIONS.with_changes(mode=mode), rtol=1e-11)
+    kernels = kernels_for(text, columns)
+    last = {name: np.moveaxis(column, 0, -1) for name, column in columns.items()}
+    assert kernels.has(last)
+    _, others = kernels.compute(last, 43)
+    assert others.size == 0
+    assert_same(parsed(text), columns, OPTIONS.with_changes(mode=mode), rtol=1e-11)
 
 
 WITHOUT_REJECTS = [

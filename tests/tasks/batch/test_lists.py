@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcli.engine.backends.tiers import policy
+from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.tasks.batch.kernels import Kernels
+from gradcli.tasks.batch.plan import Plan
+
 from .jobs import Process
 from .odd_rows import EARLY, FIRST, LATE, ROWS, read, run
-from .one_by_one import assert_same, parsed
+from .one_by_one import OPTIONS, assert_same, parsed
 
 ODD = {
     "none first": "[none, u]",
@@ -122,3 +127,24 @@ def test_what_goes_through_pipes(tmp_path: Path, format: str, code: int) -> None
     if format == "csv":
         lines = process.out.splitlines()
         assert (lines[0], lines[1], lines[-1]) == ("l.0,l.1", "1,1", ",-1")
+
+
+@pytest.mark.skipif(not policy().compiles or not can_compile(0), reason="there is no machine code")
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "if len(l) > 2 { l = l[1:] }\nl = append(l, x * i)",
+        "if len(l) > 1 { if l[-1] > 1 { l = l[:-1] } }\nl = append(l, x * i)",
+        "while len(l) > 0 { if l[-1] < x * i { break }\nl = l[:-1] }\nl = append(l, sin(x * i))",
+    ],
+)
+def test_lists_that_become_shorter_in_some_iterations(turn: str) -> None:
+    """The first iteration, of which the list is known, doesn't tell how long it is in the end."""
+    text = (
+        f"var x\nl = []\nfor i in range(9) {{\n{turn}\n}}\noutput y = sum(l) * l[0]\noutput len(l)"
+    )
+    node, columns = parsed(text), {"x": np.linspace(-2.0, 2.0, 43)}
+    plan = Plan(node.source, OPTIONS, columns={"x": "x"})
+    _, others = Kernels(plan, node).compute(columns, 43)
+    assert others.size == 0
+    assert_same(node, columns)

@@ -191,7 +191,11 @@ class _Kind:
 
 
 def _rows_of(value: Any, held: Held, rows: Any) -> Any:
-    """Some rows of a part."""
+    """Some rows of a part: a view of those of a slice, or a contiguous copy of those of these
+    numbers."""
     if held.layout in (Layout.SHARED, Layout.SUM):
         return value
-    return value[rows] if held.layout is Layout.ROWS else value[..., rows]
+    axis = 0 if held.layout is Layout.ROWS else -1
+    if not isinstance(rows, slice):
+        return value.take(rows, axis)
+    return value[rows] if axis == 0 else value[..., rows]

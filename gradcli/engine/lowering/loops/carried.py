@@ -121,7 +121,7 @@ class Loops(Counting):
             loop = loop._replace(leaves=True, last_condition=node.condition)
         grown = [] if over is None else self.growing(loop, over.size)
         self.repeat(loop, going)
-        self.settle(grown, node.span)
+        self.settle(grown)
         self.forget_others(node, names)
 
     def draws_in_condition(self, node: program.While, names: list[Name]) -> bool:

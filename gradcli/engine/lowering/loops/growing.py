@@ -3,11 +3,11 @@ one or as lists of these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ....diagnostics import Span
-from ...ir.instructions import Check, Value
+from ...ir.instructions import Branch, For, Instruction, Operation, Value, every
 from ...ir.types import ArrayType, is_float
 from ..functions.requests import Requests
 from ..held.columns import array_type
@@ -56,13 +56,39 @@ class GrowingLists(Requests):
                 grown.append(Grown(name, size))
         return grown
 
-    def settle(self, grown: Sequence[Grown], span: Span) -> None:
-        """Makes the growing lists finished ones after the loop. Steps back if one isn't full."""
+    def settle(self, grown: Sequence[Grown]) -> None:
+        """Makes the growing lists finished ones after the loop. One that isn't full on all paths,
+        as where an iteration may also take items away, stays a table."""
+        made = {v: made for made in every(self.builder.block) for v in made.results if grown}
         for name, size in grown:
             held = self.names.held[name]
-            is_full = self.builder.apply("eq", [held.count, self.builder.constant(size)], span)
-            self.builder.add(Check(is_full))
-            self.names.held[name] = held.columns
+            if _sum_of(held.count, made, self.builder.known) == (None, size):
+                self.names.held[name] = held.columns
+
+
+def _sum_of(
+    value: Value, made_by: Mapping[Value, Instruction], known: Mapping[Value, Any]
+) -> tuple[Value | None, int]:
+    """A value and an int whose sum is this value; None and an int for a known one."""
+    if (n := known.get(value)) is not None:
+        return None, n
+    made = made_by.get(value)
+    k = made.results.index(value) if made is not None else 0
+    if isinstance(made, Operation) and made.op.name == "add":
+        (a, m), (b, n) = [_sum_of(each, made_by, known) for each in made.operands]
+        if a is None or b is None:
+            return b if a is None else a, m + n
+    if isinstance(made, Branch):
+        sides = [side.results[k] for side in (made.then, made.otherwise)]
+        then, otherwise = [_sum_of(each, made_by, known) for each in sides]
+        if then == otherwise:
+            return then
+    if isinstance(made, For) and (turns := known.get(made.count)) is not None:
+        first, n = _sum_of(made.initial[k], made_by, known)
+        last, more = _sum_of(made.body.results[k], made_by, known)
+        if last is made.carried[k]:
+            return first, n + more * max(turns, 0)
+    return value, 0
 
 
 def _appended(before: Kind, after: Kind) -> ArrayType | None:
