@@ -17,7 +17,7 @@ from ..codegen.kernel import device_kernel, is_large
 from ..codegen.plain_first import PlainFirst
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
-from ..ir.types import has_tangents
+from ..ir.types import F64, ArrayType, Type, dtype_of, has_tangents
 from ..passes.arrays.fusion import fuse, has_each
 from ..passes.arrays.keeping import keep
 from ..passes.arrays.ownership import owned
@@ -52,7 +52,8 @@ class RegionCall:
     once. It may call others of `regions`. The results at the positions `untraced` are never
     recorded.
 
-    op  the operation of its records
+    op          the operation of its records
+    is_derived  whether it is a derivative of another one
     """
 
     op = REGION
@@ -69,14 +70,15 @@ class RegionCall:
         """`in_blocks` returns the same call with loops in blocks, if that isn't made of the region
         itself. `stack_bytes` limits a stack of the kernel, in place of the policy. `is_derived`:
         whether this is a derivative of a call that has been made."""
-        self._is_derived = is_derived
+        self.is_derived = is_derived
         self.regions, self._untraced = regions or Regions(), untraced
         self._given = region
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
         self._on_devices: dict[Backend, Callable[..., tuple[Any, ...]] | None] = {}
         self._moving: dict[Places, Places] = {}
         self._forward: dict[Places, RegionCall] = {}
-        self._backward: dict[tuple[Places, Places], RegionCall] = {}
+        self._backward: dict[tuple[Places, Places, bool], RegionCall] = {}
+        self._asked: dict[Places, Places] = {}  # the results that are differentiated first
 
     @cached_property
     def _simplified(self) -> list[Region]:
@@ -155,7 +157,7 @@ class RegionCall:
                 return list(kernel(*given))
             except MemoryError:
                 raise StepBack from None
-        if self.is_large and not self._is_derived:
+        if self.is_large and not self.is_derived:
             raise StepBack  # the interpreter computes there
         found = self.run(backend.all_to_host(numbers), calls)
         return [backend.to_device(v) if type(v) is array else v for v in found]
@@ -175,7 +177,7 @@ class RegionCall:
     def _verify(self, derivative: RegionCall, backend: Backend) -> None:
         """Raises StepBack where a derivative has no kernel on the device, so that the interpreter
         computes both there."""
-        if backend is CPU or self._is_derived or not derivative.is_large:
+        if backend is CPU or self.is_derived or not derivative.is_large:
             return
         if derivative._on_device(backend) is None:
             raise StepBack
@@ -226,14 +228,30 @@ class RegionCall:
             )
         return self._forward[active]
 
-    def backward(self, active: Places, of: Places) -> RegionCall:
-        """The region of the active parameters' cotangents, from those of some results."""
-        if (active, of) not in self._backward:
-            back = pullback_of(self.region, active, of, self.regions)
-            self._backward[active, of] = self._derivative(
-                back, lambda: self.in_blocks.backward(active, of)
-            )
-        return self._backward[active, of]
+    def backward(self, active: Places, of: Places, unsure: bool = False) -> RegionCall:
+        """The region of the active parameters' cotangents, from those of some results. `unsure`:
+        whether it takes a bool for each of these, too, which says whether it has a cotangent."""
+        key = active, of, unsure
+        if key not in self._backward:
+            flags = range(len(of)) if unsure else ()
+            back = pullback_of(self.region, active, of, self.regions, flags)
+            self._backward[key] = self._derivative(back, lambda: self.in_blocks.backward(*key))
+        return self._backward[key]
+
+    def pullback(
+        self, active: Places, moving: Places, given: dict[int, Any], is_final: bool
+    ) -> tuple[RegionCall, list[Any]]:
+        """The region of the active parameters' cotangents, and what it takes besides the
+        parameters. `given` are the cotangents of some of the `moving` results. Where these are now
+        some and now others, such as for the gradient of one output of a program and then another,
+        one region takes them all, if its cotangents are final: a derivative of it would take too
+        long to compile."""
+        of = tuple(given)
+        if not is_final or of in (moving, self._asked.setdefault(active, of)):
+            return self.backward(active, of), list(given.values())
+        results = self.region.block.results
+        all_given = [given[k] if k in given else _zero(results[k].type) for k in moving]
+        return self.backward(active, moving, True), [*all_given, *[k in given for k in moving]]
 
     def _derivative(self, region: Region, in_blocks: Callable[[], RegionCall]) -> RegionCall:
         return RegionCall(
@@ -285,6 +303,14 @@ def _fused(region: Region) -> Region:
     return pack(without_dead_code(keep(fuse(record(call_on_arrays(region)))), last=True))
 
 
+def _zero(kind: Type) -> Any:
+    """The cotangent of a result that has none."""
+    if kind == F64:
+        return 0.0
+    zeros = CPU.xp.zeros(kind.shape if isinstance(kind, ArrayType) else (), dtype_of(kind))
+    return zeros if isinstance(kind, ArrayType) else zeros[()]
+
+
 class LinearizedRegion(Linearized):
     """The options of a region's record: the call, its parameters, and about how many calls like it
     there are."""
@@ -300,14 +326,14 @@ class LinearizedRegion(Linearized):
         if sweep.recorded:
             for k, n in zip(site.operands, record.inputs, strict=True):
                 values[k] = (values[k], n, sweep.segment.holder(n))
-        given = [(k, c) for k, c in zip(self._moving, record.g, strict=True) if c is not None]
-        of = tuple([k for k, _ in given])
-        values += [c for _, c in given]
-        call = self._call.backward(site.operands, of)
+        given = {k: c for k, c in zip(self._moving, record.g, strict=True) if c is not None}
+        is_final = not sweep.recorded and not self._call.is_derived
+        call, cotangents = self._call.pullback(site.operands, self._moving, given, is_final)
+        values += cotangents
         try:
             found = call.apply(sweep.run, site, values, self._calls)
         except (StepBack, MemoryError):  # for want of memory: the region itself did not
-            found = self.pulled_in_blocks(sweep.run, site, values, of)
+            found = self.pulled_in_blocks(sweep.run, site, values, call)
         for n, c, connected in zip(record.inputs, found[::2], found[1::2], strict=True):
             if connected and (sweep.marked is None or n in sweep.marked):
                 sweep.add(n, c)
@@ -337,10 +363,11 @@ class LinearizedRegion(Linearized):
             raise MemoryError from None
         return [tangents.get(k) for k in self._moving]
 
-    def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], of: Places) -> list[Any]:
+    def pulled_in_blocks(
+        self, run: Run, site: Site, values: list[Any], call: RegionCall
+    ) -> list[Any]:
         """The cotangents, computed with loops in blocks."""
         try:
-            call = self._call.in_blocks.backward(site.operands, of)
-            return call.apply(run, site, values, self._calls)
+            return call.in_blocks.apply(run, site, values, self._calls)
         except StepBack:
             raise MemoryError from None

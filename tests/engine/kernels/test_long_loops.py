@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import HEAT, Heat, only
-from gradcli.engine.kernels import loop_calls, loop_tiers
+from gradcli.engine.kernels import loop_calls, loop_tiers, region_calls
 from gradcli.engine.kernels.loop_calls import Ran
 from gradcli.tasks import second_runs
 
@@ -67,6 +67,29 @@ def answers(long: int, some: int, source: str, **options: Any) -> Any:
 def test_the_turns_give_the_same(loop: str, options: dict[str, Any], some: int) -> None:
     source = f"{HEAD}{FUNCTIONS}b = x*w; r = b\n{loop}\noutput s\noutput v = s*b*r"
     assert_same(answers(2, some, source, **options), answers(NEVER, some, source, **options))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("x", [0.7, -0.7])
+def test_a_pullback_takes_the_cotangents_of_any_output(
+    x: float, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only on one path is `t` connected with x."""
+    source = f"""var x = {x}; var w = 0.3
+    s, t, u, v = w*2, w*3, w*4, ones(20)
+    for i in range(40) {{ s = s*w; u = u*0.9 + 0.1; v = v*0.5 + w; if x > 0.0 {{ t = t + s*x }} else {{ t = w*s }} }}
+    output s, t, u, v, t*u, sum(v)*s
+    """
+    made = []
+    original = region_calls.pullback_of
+    monkeypatch.setattr(
+        region_calls, "pullback_of", lambda *given: made.append(given) or original(*given)
+    )
+    found = answers(2, 2**14, source, dtype=dtype, mode="reverse")
+    assert_same(found, answers(NEVER, 0, source, dtype=dtype, mode="reverse"))
+    assert (found[2]["t"]["x"] is None) == (x < 0.0)
+    assert found[2]["u"]["x"] is None
+    assert len(made) == 3  # for all, for the first output, and for any
 
 
 @pytest.mark.parametrize("x", [0.0, -2.0, 1e200, float("inf"), float("nan")])

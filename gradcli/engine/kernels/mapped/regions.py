@@ -94,20 +94,22 @@ class MappedRegion(RegionCall):
             self._forward[active] = made
         return self._forward[active]
 
-    def backward(self, active: Places, of: Places) -> RegionCall:
+    def backward(self, active: Places, of: Places, unsure: bool = False) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
-        if (active, of) not in self._backward:
+        key = active, of, unsure
+        if key not in self._backward:
             block = self.region.block
             shared = {block.parameters[k] for k in active if not self._by_row[k]}
             most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block)))
             most = FEW_SHARED if _has_products(self.region, shared) else most
             if any(elements_of(value.type) > most for value in shared):
                 raise NoRule("a shared array has too many elements for a cotangent of each row")
-            region = pullback_of(self.region, active, of, self.regions)
-            by_row = (*self._by_row, *[not self._summed[k] for k in of])
+            flags = range(len(of)) if unsure else ()
+            region = pullback_of(self.region, active, of, self.regions, flags)
+            by_row = (*self._by_row, *[not self._summed[k] for k in of], *[False for _ in flags])
             summed = [each for k in active for each in (not self._by_row[k], False)]
-            self._backward[active, of] = self._derived(region, by_row, summed, 0)
-        return self._backward[active, of]
+            self._backward[key] = self._derived(region, by_row, summed, 0)
+        return self._backward[key]
 
     def _derived(
         self, region: Region, by_row: Sequence[bool], summed: Sequence[bool], pairs: int
