@@ -34,28 +34,12 @@ class Creation(Moving):
             return Stored(self.builder.filled(ArrayType(value.type, known), value))
         return Pending(known, value.type, lambda _: value, lambda _: value)
 
-    def zeros(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        return self.filled(self.builder.constant(0.0), options["shape"], span)
-
-    def ones(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        return self.filled(self.builder.constant(1.0), options["shape"], span)
-
     def full(
         self, operands: Sequence[Any], options: Options, span: Span
     ) -> Array | Stored | Pending:
         if not isinstance(operands[0], Value):
             raise NotCompiled("`full` is compiled only for numbers", span)
         return self.filled(operands[0], options["shape"], span)
-
-    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        return self.like(operands[0], 0, span)
-
-    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        return self.like(operands[0], 1, span)
 
     def like(self, held: Any, number: int, span: Span) -> Array | Stored:
         """An array of one number, of the shape and type of another."""

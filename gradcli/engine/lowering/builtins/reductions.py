@@ -335,12 +335,6 @@ class Reductions(Elements):
             found = self.combined("and", Lines(found), span)
         self.builder.add(Check(found))
 
-    def any_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.truth(operands[0], options, span, True)
-
-    def all_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.truth(operands[0], options, span, False)
-
     def truth(self, held: Any, options: Options, span: Span, stop: bool) -> Any:
         """Whether any element is true; without `stop`, whether all are."""
 

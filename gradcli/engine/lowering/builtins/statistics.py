@@ -22,11 +22,9 @@ from .reductions import Found, Group, Lines, Options, number_of
 class Statistics(Products):
     """The lowering of extremes, sums of exponentials, variances, counts, and places of extremes."""
 
-    def maximum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.reduced(operands[0], options, span, partial(self.extreme, "maximum", span))
-
-    def minimum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.reduced(operands[0], options, span, partial(self.extreme, "minimum", span))
+    def extremes(self, name: str, held: Any, options: Options, span: Span) -> Any:
+        """The extreme elements of an array, or of its lines along an axis."""
+        return self.reduced(held, options, span, partial(self.extreme, name, span))
 
     def extreme(self, name: str, span: Span, items: Group) -> Found:
         """An extreme element. All elements that are equal to it share the derivative equally."""
@@ -217,15 +215,7 @@ class Statistics(Products):
 
         return self.reduced(operands[0], options, span, of)
 
-    def argmax(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.position("gt", operands, options, span)
-
-    def argmin(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.position("lt", operands, options, span)
-
-    def position(
-        self, comparison: str, operands: Sequence[Any], options: Options, span: Span
-    ) -> Any:
+    def position(self, comparison: str, held: Any, options: Options, span: Span) -> Any:
         """The place of the first extreme element. `comparison` is the op that finds a better one.
         Steps back at a nan."""
         builder = self.builder
@@ -244,7 +234,7 @@ class Statistics(Products):
                     place = builder.apply("where", [is_better, builder.constant(k), place], span)
             return place
 
-        return self.reduced(operands[0], options, span, of)
+        return self.reduced(held, options, span, of)
 
 
 def _others(options: Options) -> Options:
