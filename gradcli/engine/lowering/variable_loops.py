@@ -153,7 +153,7 @@ def _untraced(entries: Mapping[int, Entry], traced: frozenset[int]) -> set[int]:
     """The slots that are known to hold nothing that depends on variables."""
     found, first = set(), 0
     for slot, entry in entries.items():
-        count = len(list(parameters_of(entry)))
+        count = len(parameters_of(entry))
         if count and traced.isdisjoint(range(first, first + count)):
             found.add(slot)
         first += count

@@ -89,7 +89,7 @@ class MappedCall:
             raise NotCompiled("the result of this call has no rows", span)
         self._by_row = [False for _ in parameters_of(function)]
         for entry, varies in zip(arguments, by_row, strict=True):
-            self._by_row += [varies] * len([*parameters_of(entry)])
+            self._by_row += [varies] * len(parameters_of(entry))
         summed = [False for _ in lowered.region.block.results]
         try:
             self._call = MappedRegion(
