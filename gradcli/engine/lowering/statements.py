@@ -21,7 +21,7 @@ from .held.kinds import Array, Maybe, Mixed, without_variable
 from .held.names import ABSENT, RETURNED, Name, NotCompiled
 from .loops.carried import End, Finish
 from .loops.iterating import Iterating
-from .values.long_lists import Path
+from .values.lists import Path
 
 MAX_PATHS = 64  # through a function with `if`s that end paths
 
