@@ -8,8 +8,8 @@ it is to be differentiated again. The pullback computes the region again from it
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import NO_LIMIT, policy
@@ -42,9 +42,23 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
 from .region_op import REGION
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 Places = tuple[int, ...]
 PARTS = 4  # about how many times as large a region with its pullback is
 ALL_PASSES = 8  # about how many times as long all passes of LLVM take, which an `each` needs
+
+
+def made_once(method: Method) -> Method:
+    """A method of `RegionCall` that computes what it gives for the same arguments once."""
+
+    @wraps(method)
+    def remembered(self: RegionCall, *arguments: Any) -> Any:
+        key = method, arguments
+        if key not in self._made:
+            self._made[key] = method(self, *arguments)
+        return self._made[key]
+
+    return cast(Method, remembered)
 
 
 class RegionCall:
@@ -73,10 +87,7 @@ class RegionCall:
         self.regions, self._untraced = regions or Regions(), untraced
         self._given = region
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
-        self._on_devices: dict[Backend, Callable[..., tuple[Any, ...]] | None] = {}
-        self._moving: dict[Places, Places] = {}
-        self._forward: dict[Places, RegionCall] = {}
-        self._backward: dict[tuple[Places, Places], RegionCall] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}  # by methods, and their arguments
 
     @cached_property
     def _simplified(self) -> list[Region]:
@@ -165,12 +176,10 @@ class RegionCall:
         """Whether a GPU computes it, if its arrays are there."""
         return is_large(*self.expanded)
 
+    @made_once
     def _on_device(self, backend: Backend) -> Callable[..., tuple[Any, ...]] | None:
         """The kernel on a device, if there is one."""
-        if backend not in self._on_devices:
-            made = device_kernel(backend, *self.expanded, stack_bytes=self._stack_bytes)
-            self._on_devices[backend] = made
-        return self._on_devices[backend]
+        return device_kernel(backend, *self.expanded, stack_bytes=self._stack_bytes)
 
     def _verify(self, derivative: RegionCall, backend: Backend) -> None:
         """Raises StepBack where a derivative has no kernel on the device, so that the interpreter
@@ -196,13 +205,12 @@ class RegionCall:
         """Which elements of a result depend on which of an operand; see `Linearized.reads`."""
         return None
 
+    @made_once
     def moving(self, active: Places) -> Places:
         """The positions of the results that depend on the active parameters."""
-        if active not in self._moving:
-            block = self.region.block
-            depends = varied(block, [block.parameters[k] for k in active])
-            self._moving[active] = tuple([k for k in self._traced if block.results[k] in depends])
-        return self._moving[active]
+        block = self.region.block
+        depends = varied(block, [block.parameters[k] for k in active])
+        return tuple([k for k in self._traced if block.results[k] in depends])
 
     @cached_property
     def _traced(self) -> Places:
@@ -217,23 +225,17 @@ class RegionCall:
         leads = leading(block, [block.results[k] for k in self._traced])
         return tuple([k for k, value in enumerate(block.parameters) if value in leads])
 
+    @made_once
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""
-        if active not in self._forward:
-            forward = jvp(self.region, active, self.regions)
-            self._forward[active] = self._derivative(
-                forward, lambda: self.in_blocks.forward(active)
-            )
-        return self._forward[active]
+        forward = jvp(self.region, active, self.regions)
+        return self._derivative(forward, lambda: self.in_blocks.forward(active))
 
+    @made_once
     def backward(self, active: Places, of: Places) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
-        if (active, of) not in self._backward:
-            back = pullback_of(self.region, active, of, self.regions)
-            self._backward[active, of] = self._derivative(
-                back, lambda: self.in_blocks.backward(active, of)
-            )
-        return self._backward[active, of]
+        back = pullback_of(self.region, active, of, self.regions)
+        return self._derivative(back, lambda: self.in_blocks.backward(active, of))
 
     def _derivative(self, region: Region, in_blocks: Callable[[], RegionCall]) -> RegionCall:
         return RegionCall(

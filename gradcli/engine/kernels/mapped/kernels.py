@@ -81,9 +81,7 @@ class MappedCall:
     ) -> None:
         """Raises NotCompiled."""
         function, *arguments = observed.entries.values()
-        first = len(arguments) - len(names)
-        named = dict(zip(names, arguments[first:], strict=True))
-        lowered = lower_call(function, arguments[:first], named, span, observed.real)
+        lowered = lower_call(function, arguments, names, span, observed.real)
         self._kind = lowered.kind
         if not _has_rows(self._kind):
             raise NotCompiled("the result of this call has no rows", span)

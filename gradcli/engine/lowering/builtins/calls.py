@@ -105,27 +105,15 @@ class Builtins(Creation):
 
     def bound_call(self, op: Op, given: Sequence[Any], named: Mapping[str, Any], span: Span) -> Any:
         """A call of a builtin as a value, with its arguments bound to its signature."""
-        signature = op.signature
         try:
-            places, options = signature.bind(op.name, len(given), list(named))
+            operands, options = op.signature.bound(op.name, given, named)
         except BindingError:
             raise NotCompiled(f"this call of `{op.name}` is not compiled", span) from None
+        return self.apply(op, list(map(self.as_constant, operands)), span, options)
 
-        def argument(place: Any) -> Any:
-            if type(place) is tuple:
-                return tuple([given[k] for k in place])
-            return named[place] if type(place) is str else given[place]
-
-        operands = [
-            self.default(signature.operands[k].default) if place is None else argument(place)
-            for k, place in enumerate(places)
-        ]
-        chosen = {name: argument(place) for name, place in options.items()}
-        return self.apply(op, operands, span, chosen)
-
-    def default(self, value: Any) -> Any:
-        """What an operand holds by default."""
-        return self.builder.constant(value) if type(value) in (float, int, bool) else value
+    def as_constant(self, held: Any) -> Any:
+        """A number of Python, as defaults are, as a constant; anything else as it is."""
+        return self.builder.constant(held) if type(held) in (float, int, bool) else held
 
     def same_none(self, op: Op, held: Any) -> Value:
         """Whether something is none, or isn't if the op is `ne`."""
