@@ -18,22 +18,13 @@ from ..codegen.plain_first import PlainFirst
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import has_tangents
-from ..passes.arrays.fusion import fuse, has_each
-from ..passes.arrays.keeping import keep
-from ..passes.arrays.ownership import owned
-from ..passes.arrays.packing import pack
-from ..passes.arrays.whole_arrays import call_on_arrays
+from ..passes.arrays.fusion import has_each
 from ..passes.calls import Regions
-from ..passes.dead_code import without_dead_code
 from ..passes.derivatives.activity import leading, varied
 from ..passes.derivatives.blocks import in_blocks
 from ..passes.derivatives.jvp import jvp
-from ..passes.derivatives.recording import record
 from ..passes.derivatives.vjp import pullback_of
-from ..passes.expansion import expand
-from ..passes.folding import fold
-from ..passes.hoisting import hoist
-from ..passes.reading_through import read_through
+from ..passes.pipeline import compiled_form, simplified
 from ..passes.rules import NoRule
 from ..trace.pullbacks import Linearized, Passed, ReverseSweep
 from ..trace.recording import record_parts
@@ -265,26 +256,6 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     size = sum([size_of(each.block) for each in whole])
     parts = (PARTS if is_boxed else 1) * (ALL_PASSES if has_each(*whole) else 1)
     return policy().heat.work_each * size * parts
-
-
-def simplified(region: Region) -> Region:
-    """The region with less to compute, also in its derivatives."""
-    return without_dead_code(fold(hoist(read_through(region))))
-
-
-def compiled_form(*regions: Region) -> list[Region]:
-    """Regions, the first of which calls the others, in the form that is compiled."""
-    return owned(*map(_fused, map(without_rules, regions)))
-
-
-def without_rules(region: Region) -> Region:
-    """A region that won't be differentiated, with the operations of derivative rules, and without
-    what is known."""
-    return without_dead_code(fold(expand(region), last=True), last=True)
-
-
-def _fused(region: Region) -> Region:
-    return pack(without_dead_code(keep(fuse(record(call_on_arrays(region)))), last=True))
 
 
 class LinearizedRegion(Linearized):
