@@ -145,7 +145,7 @@ class RegionCall:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
 
-    def run_on(self, backend: Backend, numbers: list[Any], calls: int = 1) -> list[Any]:
+    def run_on(self, backend: Backend, numbers: list[Any], calls: int) -> list[Any]:
         """The same on a backend, from its arrays to its arrays. Where no array is large, the CPU
         computes them. Raises StepBack."""
         if backend is CPU:
