@@ -16,6 +16,7 @@ from typing import Any
 
 from ....diagnostics import Span
 from ...ir.instructions import Check, Value
+from ...ir.numbers import Numbers
 from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
 from ..held.kinds import Record, Stored, StoredOf, Table, TableOf, flat, kind_of, leaves_of, plain
@@ -124,12 +125,9 @@ class Lists(Dicts):
 
     def bound_in(self, count: Value, bound: int, span: Span) -> Value:
         """A known bound of a slice of so many items, as a place among them."""
-        apply, known = self.builder.apply, self.builder.constant(bound)
-        if bound >= 0:
-            return apply("minimum", [known, count], span)
-        return apply(
-            "maximum", [apply("add", [count, known], span), self.builder.constant(0)], span
-        )
+        m, known = Numbers(self.builder, span), self.builder.constant(bound)
+        place = m.minimum(known, count) if bound >= 0 else m.maximum(m.add(count, known), 0)
+        return m.value(place)
 
     def moved_up(self, columns: Any, start: Value) -> Any:
         """The columns without the items before a place. Behind the items, there may be anything."""
