@@ -20,7 +20,7 @@ from .compilation.compiler import Handlers
 from .interpreter.expressions import EXPRESSIONS
 from .interpreter.statements import STATEMENTS
 from .kernels.hot_calls import hot_calls
-from .kernels.loop_tiers import tiered_loop
+from .kernels.hot_loops import hot_loop
 from .operations.instances import named_variables
 from .trace.run import Dispatch
 from .trace.run import Expectation as Expectation
@@ -46,7 +46,7 @@ from .values.sparse import Sparse, entries
 if TYPE_CHECKING:
     from .jacobian.plans import Plan
 
-HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, hot_calls, tiered_loop)
+HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, hot_calls, hot_loop)
 DISPATCH = Dispatch(push, call_value)
 
 

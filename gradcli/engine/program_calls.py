@@ -26,12 +26,13 @@ from .ir.instructions import (
     constants_in,
 )
 from .ir.types import OF_DTYPE
-from .kernels.region_calls import RegionCall, simplified
+from .kernels.region_calls import RegionCall
 from .kernels.variants import paid_by
 from .lowering.held.names import NotCompiled
 from .lowering.programs import Lowered, lower_program
 from .passes.derivatives.gradients import with_gradients, with_tangents
 from .passes.paths import decides
+from .passes.pipeline import simplified
 from .passes.rules import NoRule
 from .program_jacobians import Asked, Matrices
 from .program_values import (

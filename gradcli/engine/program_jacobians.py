@@ -12,7 +12,7 @@ from .backends.tiers import policy
 from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, constants_in, size_of
 from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
-from .kernels.region_calls import RegionCall, simplified
+from .kernels.region_calls import RegionCall
 from .lowering.held.kinds import Kind, ListOf, RecordOf, StoredOf, types_of
 from .lowering.held.names import NotCompiled
 from .lowering.programs import Lowered
@@ -21,6 +21,7 @@ from .passes.calls import Regions
 from .passes.derivatives.gradients import with_gradients
 from .passes.derivatives.jvp import jvp
 from .passes.derivatives.vjp import vjp
+from .passes.pipeline import simplified
 from .program_values import count_of, places_of
 
 MOST = 16  # kernels of a program

@@ -25,7 +25,6 @@ from .ir.types import (
     has_tangents,
     is_float,
 )
-from .kernels.region_calls import compiled_form
 from .lowering.held.kinds import (
     ArrayOf,
     Kind,
@@ -38,6 +37,7 @@ from .lowering.held.kinds import (
 )
 from .lowering.held.names import NotCompiled
 from .lowering.programs import Lowered
+from .passes.pipeline import compiled_form
 
 EXACT = 2**53  # float64 holds every integer up to here
 MOST = 8  # tangents that one kernel computes

@@ -38,9 +38,9 @@ Three kinds of entry:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 
@@ -125,6 +125,28 @@ class Signature:
         options = self.options[len(self.leading) :]
         return [*self.leading, *self.operands[: self._last], *options, *self.operands[self._last :]]
 
+    def bound(
+        self,
+        name: str,
+        given: Sequence[Any],
+        named: Mapping[str, Any],
+        together: Callable[[list[Any]], Any] = tuple,
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The operands, with defaults for those that aren't given, and the options that are given.
+        `together` makes one value of several arguments for one option. Raises BindingError."""
+        slots, options = _bind(self, name, len(given), tuple(named))
+
+        def argument(place: int | str | tuple[int, ...]) -> Any:
+            if isinstance(place, tuple):  # `x.reshape(2, 3)`
+                return together([given[k] for k in place])
+            return given[place] if isinstance(place, int) else named[place]
+
+        operands = [
+            self.operands[k].default if place is None else argument(place)
+            for k, place in enumerate(slots)
+        ]
+        return operands, {name: argument(place) for name, place in options.items()}
+
     def bind(
         self, name: str, positional: int, keywords: Sequence[str]
     ) -> tuple[list[int | str | None], dict[str, int | str | tuple[int, ...]]]:
@@ -184,6 +206,11 @@ class Signature:
         if not self.variadic:
             slots = [_single(given.get(p.name)) for p in self.operands]
         return slots, {p.name: given[p.name] for p in self.options if p.name in given}
+
+
+@lru_cache(maxsize=256)
+def _bind(signature: Signature, name: str, positional: int, keywords: tuple[str, ...]) -> Any:
+    return signature.bind(name, positional, keywords)
 
 
 def _single(where: int | str | tuple[int, ...] | None) -> int | str | None:

@@ -4,7 +4,6 @@ instances."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from ...diagnostics import Span
@@ -68,34 +67,10 @@ def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], sp
     signature."""
     op = op.called_with(len(arguments), list(keywords))
     try:
-        slots, options = _binding(op, len(arguments), tuple(keywords))
+        operands, given = op.signature.bound(op.name, arguments, keywords, List)
     except BindingError as error:
         run.fail("E308", error.message, span, help=error.help)
-
-    def pick(slot: int | str | tuple[int, ...] | None, default: Any) -> Any:
-        if isinstance(slot, tuple):  # `x.reshape(2, 3)`: several arguments that are one list
-            return List([arguments[k] for k in slot])
-        return (
-            default
-            if slot is None
-            else arguments[slot]
-            if isinstance(slot, int)
-            else keywords[slot]
-        )
-
-    defaults = (
-        [p.default for p in op.signature.operands]
-        if not op.signature.variadic
-        else [None] * len(slots)
-    )
-    operands = [pick(slot, default) for slot, default in zip(slots, defaults, strict=True)]
-    given = {name: pick(slot, None) for name, slot in options.items()}
     return run_op(run, Site(op, span), operands, given)
-
-
-@lru_cache(maxsize=256)
-def _binding(op: Op, n: int, keywords: tuple[str, ...]) -> Any:
-    return op.signature.bind(op.name, n, keywords)
 
 
 def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> Any:

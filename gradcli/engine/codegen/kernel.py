@@ -165,9 +165,9 @@ def rows_kernel(
     region: Region,
     others: Sequence[Region],
     by_row: Sequence[bool],
-    rows_first: Collection[int] | None = None,
-    summed: Collection[int] = (),
-    backend: Backend = CPU,
+    rows_first: Collection[int] | None,
+    summed: Collection[int],
+    backend: Backend,
 ) -> OnRows | None:
     """A region as a function of columns on the device of a backend. On the CPU it also takes arrays
     with `rows_first`, and has results that are `summed`: see `RowsKernel`. The regions aren't

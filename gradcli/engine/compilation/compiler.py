@@ -24,7 +24,7 @@ class Handlers(NamedTuple):
 
     hot_calls  `(compiler, place)` -> an object with `call`, which makes the calls there as
                `call_value` does; None to have the interpreter make them
-    tiered_loop  `(compiler, loop)` -> an object with `run(frame, items, through)`; None to have the
+    hot_loop   `(compiler, loop)` -> an object with `run(frame, items, through)`; None to have the
                interpreter run it
     """
 
@@ -32,7 +32,7 @@ class Handlers(NamedTuple):
     statements: Mapping[type, Callable[[Compiler, Any], Closure]]
     placed: Mapping[type, Callable[[Compiler, Any], Callable[[list[Any], str | None], Any]]]
     hot_calls: Callable[[Compiler, Span], Any]
-    tiered_loop: Callable[[Compiler, program.While | program.For], Any]
+    hot_loop: Callable[[Compiler, program.While | program.For], Any]
 
 
 class Compiler:

@@ -36,37 +36,25 @@ def truth(run: Any, value: Any, span: Any) -> Any:
             if decided is not None:
                 return decided
         value = primal(value)
-    if type(value) is Lanes:
-        return _truths(run, value, span)
     if type(value) in _NUMBERS:
         return bool(value)
-    if hasattr(value, "dtype") and value.size == 1:
-        return bool(value.item())
     if hasattr(value, "dtype"):
-        run.fail(
-            "E310",
-            f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}",
-            span,
-            help="reduce it with `any()` or `all()`",
-        )
+        if value.size != 1:
+            run.fail(
+                "E310",
+                f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}",
+                span,
+                help="reduce it with `any()` or `all()`",
+            )
+        if type(value) is not Lanes:
+            return bool(value.item())
+        group = operation_group(run, (value,), span)
+        return uniform_bool(run, narrow(value, group).array.reshape(group.size), group)
     help = (
         "reduce it with `any()` or `all()`" if type(value) is List else "compare it with something"
     )
     run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help=help)
     raise AssertionError
-
-
-def _truths(run: Any, value: Lanes, span: Any) -> Any:
-    if value.size != 1:
-        run.fail(
-            "E310",
-            f"a condition needs one bool, and this is an array of shape {value.shape}",
-            span,
-            help="reduce it with `any()` or `all()`",
-        )
-    group = operation_group(run, (value,), span)
-    array = narrow(value, group).array.reshape(group.size)
-    return uniform_bool(run, array, group)
 
 
 _NUMBERS = frozenset((float, int, bool))

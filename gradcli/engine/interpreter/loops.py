@@ -127,7 +127,7 @@ def _loop(
     """The closure of a loop: `step(frame, item)`, which has so many operations, for each item, up
     to one that breaks or returns."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
-    long, is_while = c.handlers.tiered_loop(c, node), isinstance(node, program.While)
+    long, is_while = c.handlers.hot_loop(c, node), isinstance(node, program.While)
 
     def loop(frame: list[Any]) -> Completion:
         items = sequence(frame)

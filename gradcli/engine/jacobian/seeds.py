@@ -19,6 +19,7 @@ from ..ad.reverse import Between, pulled, sweep
 from ..ad.tangents import carry
 from ..ad.targets import merge_seeds, ones_like, zeros_like
 from ..backends.backend import count, dtype_name, shape_of
+from ..lanes.mapping import open_rows
 from ..operations.apply import apply
 from ..trace.pullbacks import Pullback
 from ..trace.records import Record
@@ -102,11 +103,19 @@ class Sweeps:
 
     def cost(self, sweeps: int) -> float:
         """About how long so many sweeps take, in microseconds."""
-        floats, _, all_elements = self._sizes
-        n, several = len(self.records), self._together(sweeps)
+        several = self._together(sweeps)
         if several <= 1:
-            return sweeps * (FLOAT * floats + ARRAY * (n - floats))
-        return LANES * n * math.ceil(sweeps / several) + ELEMENT * sweeps * all_elements
+            return self._alone(sweeps)
+        return self._on_lanes(sweeps, several) + ELEMENT * sweeps * self._sizes[2]
+
+    def _alone(self, sweeps: int) -> float:
+        """How long they take one after another."""
+        floats, n = self._sizes[0], len(self.records)
+        return sweeps * (FLOAT * floats + ARRAY * (n - floats))
+
+    def _on_lanes(self, sweeps: int, several: int) -> float:
+        """How long they take `several` at a time, but for elements."""
+        return LANES * len(self.records) * math.ceil(sweeps / several)
 
     @cached_property
     def _sizes(self) -> tuple[int, int, int]:
@@ -136,11 +145,8 @@ class Sweeps:
         # Values in rows that aren't parents of the lanes.
         if self.groups and (within is None or not all(map(within.within, self.groups))):
             return 1
-        floats, largest, _ = self._sizes
-        several = min(max(TOGETHER // max(largest, 1), 1), sweeps)
-        n = len(self.records)
-        alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
-        return several if LANES * n * math.ceil(sweeps / several) < alone else 1
+        several = min(max(TOGETHER // max(self._sizes[1], 1), 1), sweeps)
+        return several if self._on_lanes(sweeps, several) < self._alone(sweeps) else 1
 
     def _seeds(self, colour: Any, first: int, n: int, begins: list[Any]) -> list[Any]:
         """Returns the seeds of `n` sweeps from `first` on, for each value that they begin with,
@@ -161,11 +167,7 @@ class Sweeps:
     def on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:
         """Runs sweeps with each seed as a lane; their results are stacked along a first axis."""
         run, xp, outside = self.run, self.run.backend.xp, self.run.group
-        if outside is None:
-            group = Group(n)
-        else:  # every outer row has all lanes
-            group = Group(n * outside.size, outside, xp.repeat(xp.arange(outside.size), n), n)
-        run.group = group
+        group = run.group = open_rows(run, n)  # every outer row has all lanes
         try:
             found = ask(
                 [

@@ -91,11 +91,11 @@ class Observed(NamedTuple):
 def observe(
     frame: list[Any],
     slots: Iterable[program.Slot],
-    assigned: Iterable[program.Slot] = (),
-    changes: bool = False,
-    sequence: Any = UNSET,
-    draws: Sequence[int] = (),
-    room: ListRoom | None = None,
+    assigned: Iterable[program.Slot],
+    changes: bool,
+    sequence: Any,
+    draws: Sequence[int],
+    room: ListRoom,
 ) -> Observed:
     """The content of slots of a frame, and of those that functions in them read. Some slots are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes

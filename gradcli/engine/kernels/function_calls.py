@@ -95,9 +95,7 @@ class FunctionCall(Variant):
         """Raises NotCompiled, and TooLong."""
         self.entries, self._draws = tuple(observed.entries.values()), draws
         function, *arguments = self.entries[:-2] if draws else self.entries
-        first = len(arguments) - len(names)
-        named = dict(zip(names, arguments[first:], strict=True))
-        lowered = lower_call(function, arguments[:first], named, span, observed.real, most, draws)
+        lowered = lower_call(function, arguments, names, span, observed.real, most, draws)
         super().__init__(lowered.region, lowered.regions, observed.is_boxed)
         self._kind, self.has_long_lists = lowered.kind, has_long_lists(lowered.kind)
 

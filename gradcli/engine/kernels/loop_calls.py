@@ -1,4 +1,4 @@
-"""A loop of a frame as regions: see `loop_tiers.py`."""
+"""A loop of a frame as regions: see `hot_loops.py`."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ it is to be differentiated again. The pullback computes the region again from it
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import NO_LIMIT, policy
@@ -18,22 +18,13 @@ from ..codegen.plain_first import PlainFirst
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import F64, ArrayType, Type, dtype_of, has_tangents
-from ..passes.arrays.fusion import fuse, has_each
-from ..passes.arrays.keeping import keep
-from ..passes.arrays.ownership import owned
-from ..passes.arrays.packing import pack
-from ..passes.arrays.whole_arrays import call_on_arrays
+from ..passes.arrays.fusion import has_each
 from ..passes.calls import Regions
-from ..passes.dead_code import without_dead_code
 from ..passes.derivatives.activity import leading, varied
 from ..passes.derivatives.blocks import in_blocks
 from ..passes.derivatives.jvp import jvp
-from ..passes.derivatives.recording import record
 from ..passes.derivatives.vjp import pullback_of
-from ..passes.expansion import expand
-from ..passes.folding import fold
-from ..passes.hoisting import hoist
-from ..passes.reading_through import read_through
+from ..passes.pipeline import compiled_form, simplified
 from ..passes.rules import NoRule
 from ..trace.pullbacks import Linearized, Passed, ReverseSweep
 from ..trace.recording import record_parts
@@ -42,9 +33,23 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered
 from .region_op import REGION
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 Places = tuple[int, ...]
 PARTS = 4  # about how many times as large a region with its pullback is
 ALL_PASSES = 8  # about how many times as long all passes of LLVM take, which an `each` needs
+
+
+def made_once(method: Method) -> Method:
+    """A method of `RegionCall` that computes what it gives for the same arguments once."""
+
+    @wraps(method)
+    def remembered(self: RegionCall, *arguments: Any) -> Any:
+        key = method, arguments
+        if key not in self._made:
+            self._made[key] = method(self, *arguments)
+        return self._made[key]
+
+    return cast(Method, remembered)
 
 
 class RegionCall:
@@ -74,10 +79,7 @@ class RegionCall:
         self.regions, self._untraced = regions or Regions(), untraced
         self._given = region
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
-        self._on_devices: dict[Backend, Callable[..., tuple[Any, ...]] | None] = {}
-        self._moving: dict[Places, Places] = {}
-        self._forward: dict[Places, RegionCall] = {}
-        self._backward: dict[tuple[Places, Places, bool], RegionCall] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}  # by methods, and their arguments
         self._asked: dict[Places, Places] = {}  # the results that are differentiated first
 
     @cached_property
@@ -145,7 +147,7 @@ class RegionCall:
         """The results for plain numbers. Raises StepBack."""
         return list(self._kernel.run(numbers, calls))
 
-    def run_on(self, backend: Backend, numbers: list[Any], calls: int = 1) -> list[Any]:
+    def run_on(self, backend: Backend, numbers: list[Any], calls: int) -> list[Any]:
         """The same on a backend, from its arrays to its arrays. Where no array is large, the CPU
         computes them. Raises StepBack."""
         if backend is CPU:
@@ -167,12 +169,10 @@ class RegionCall:
         """Whether a GPU computes it, if its arrays are there."""
         return is_large(*self.expanded)
 
+    @made_once
     def _on_device(self, backend: Backend) -> Callable[..., tuple[Any, ...]] | None:
         """The kernel on a device, if there is one."""
-        if backend not in self._on_devices:
-            made = device_kernel(backend, *self.expanded, stack_bytes=self._stack_bytes)
-            self._on_devices[backend] = made
-        return self._on_devices[backend]
+        return device_kernel(backend, *self.expanded, stack_bytes=self._stack_bytes)
 
     def _verify(self, derivative: RegionCall, backend: Backend) -> None:
         """Raises StepBack where a derivative has no kernel on the device, so that the interpreter
@@ -198,13 +198,12 @@ class RegionCall:
         """Which elements of a result depend on which of an operand; see `Linearized.reads`."""
         return None
 
+    @made_once
     def moving(self, active: Places) -> Places:
         """The positions of the results that depend on the active parameters."""
-        if active not in self._moving:
-            block = self.region.block
-            depends = varied(block, [block.parameters[k] for k in active])
-            self._moving[active] = tuple([k for k in self._traced if block.results[k] in depends])
-        return self._moving[active]
+        block = self.region.block
+        depends = varied(block, [block.parameters[k] for k in active])
+        return tuple([k for k in self._traced if block.results[k] in depends])
 
     @cached_property
     def _traced(self) -> Places:
@@ -219,24 +218,19 @@ class RegionCall:
         leads = leading(block, [block.results[k] for k in self._traced])
         return tuple([k for k, value in enumerate(block.parameters) if value in leads])
 
+    @made_once
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""
-        if active not in self._forward:
-            forward = jvp(self.region, active, self.regions)
-            self._forward[active] = self._derivative(
-                forward, lambda: self.in_blocks.forward(active)
-            )
-        return self._forward[active]
+        forward = jvp(self.region, active, self.regions)
+        return self._derivative(forward, lambda: self.in_blocks.forward(active))
 
+    @made_once
     def backward(self, active: Places, of: Places, unsure: bool = False) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results. `unsure`:
         whether it takes a bool for each of these, too, which says whether it has a cotangent."""
-        key = active, of, unsure
-        if key not in self._backward:
-            flags = range(len(of)) if unsure else ()
-            back = pullback_of(self.region, active, of, self.regions, flags)
-            self._backward[key] = self._derivative(back, lambda: self.in_blocks.backward(*key))
-        return self._backward[key]
+        flags = range(len(of)) if unsure else ()
+        back = pullback_of(self.region, active, of, self.regions, flags)
+        return self._derivative(back, lambda: self.in_blocks.backward(active, of, unsure))
 
     def pullback(
         self, active: Places, moving: Places, given: dict[int, Any], is_final: bool
@@ -281,26 +275,6 @@ def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
     size = sum([size_of(each.block) for each in whole])
     parts = (PARTS if is_boxed else 1) * (ALL_PASSES if has_each(*whole) else 1)
     return policy().heat.work_each * size * parts
-
-
-def simplified(region: Region) -> Region:
-    """The region with less to compute, also in its derivatives."""
-    return without_dead_code(fold(hoist(read_through(region))))
-
-
-def compiled_form(*regions: Region) -> list[Region]:
-    """Regions, the first of which calls the others, in the form that is compiled."""
-    return owned(*map(_fused, map(without_rules, regions)))
-
-
-def without_rules(region: Region) -> Region:
-    """A region that won't be differentiated, with the operations of derivative rules, and without
-    what is known."""
-    return without_dead_code(fold(expand(region), last=True), last=True)
-
-
-def _fused(region: Region) -> Region:
-    return pack(without_dead_code(keep(fuse(record(call_on_arrays(region)))), last=True))
 
 
 def _zero(kind: Type) -> Any:

@@ -15,7 +15,7 @@ from ..lowering.held.kinds import (
     ListOf,
     ListOrArrayOf,
     MaybeOf,
-    MixedKind,
+    MixedOf,
     OrNoneOf,
     RecordOf,
     StoredOf,
@@ -94,7 +94,7 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
         return kind.thing
     if isinstance(kind, WordOf):
         return kind.words[next(numbers)]
-    if isinstance(kind, MixedKind):
+    if isinstance(kind, MixedOf):
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real
     return next(numbers)

@@ -107,7 +107,7 @@ class VariableLoopCall(Variant):
     ) -> None:
         """Raises NotCompiled, and TooLong."""
         lowered = lower_variable_loop(
-            node, observed.entries, over, traced, room, once, real=observed.real, most=most
+            node, observed.entries, over, traced, room, once, observed.real, most
         )
         self._states, self._changed = lowered.states, lowered.changed
         self._may_end = may_end(node)

@@ -3,10 +3,10 @@ specialised on it. That includes ints that decide shapes, bounds of slices and p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...lang import program
 from ...ops.op import Op
@@ -124,30 +124,28 @@ Entry: TypeAlias = (
 UNASSIGNED = NoEntry("")
 
 
-def parameters_of(entry: Entry) -> Iterator[Scalar | ArrayType]:
+def mapped(entry: Any, of: Callable[[Scalar | ArrayEntry | KnownInt], Entry]) -> Any:
+    """An entry with `of` each part that is one parameter, in order, in place of that part."""
+    if isinstance(entry, Scalar | ArrayEntry | KnownInt):
+        return of(entry)
+    if isinstance(entry, tuple):
+        return tuple([mapped(part, of) for part in entry])
+    if not isinstance(entry, Entry) or isinstance(entry, Thing | NoEntry):
+        return entry
+    return type(entry)(*[mapped(getattr(entry, name), of) for name in entry.NAMES])
+
+
+def parameters_of(entry: Entry) -> list[Scalar | ArrayType]:
     """The types of the parameters for an entry, in order."""
-    if isinstance(entry, Scalar):
-        yield entry
-    elif isinstance(entry, ListEntry | RecordEntry):
-        for item in entry.items:
-            yield from parameters_of(item)
-    elif isinstance(entry, KnownInt):
-        yield I64
-    elif isinstance(entry, ArrayEntry):
-        yield entry.type
-    elif isinstance(entry, TableEntry):
-        yield from parameters_of(entry.columns)
-        yield from parameters_of(entry.size)
-    elif isinstance(entry, VariableEntry) and entry.state is not None:
-        yield from parameters_of(entry.state)
-    elif isinstance(entry, MembersEntry):
-        for part in (*entry.items, *(entry.variables or ())):
-            yield from parameters_of(part)
-    elif isinstance(entry, FunctionEntry):
-        for part in (*(entry.captured or ()), *entry.defaults):
-            yield from parameters_of(part)
-    elif isinstance(entry, TransformEntry):
-        yield from parameters_of(entry.function)
+    found: list[Scalar | ArrayType] = []
+
+    def note(part: Scalar | ArrayEntry | KnownInt) -> Entry:
+        whole = part.type if isinstance(part, ArrayEntry) else part
+        found.append(I64 if isinstance(whole, KnownInt) else whole)
+        return part
+
+    mapped(entry, note)
+    return found
 
 
 def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
@@ -220,36 +218,8 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
     """The entries with `known` ints in place of the parameters at some positions."""
     positions = count()
 
-    def of(entry: Entry) -> Entry:
-        if isinstance(entry, Scalar | ArrayEntry | KnownInt):
-            k = next(positions)
-            return KnownInt(known[k]) if k in known else entry
-        if isinstance(entry, ListEntry):
-            return ListEntry(every(entry.items))
-        if isinstance(entry, RecordEntry):
-            return RecordEntry(entry.keys, every(entry.items))
-        if isinstance(entry, TableEntry):
-            columns, size = of(entry.columns), of(entry.size)
-            assert isinstance(size, Scalar | KnownInt)
-            return TableEntry(columns, size)
-        if isinstance(entry, VariableEntry) and entry.state is not None:
-            state = of(entry.state)
-            assert isinstance(state, Scalar | ArrayEntry | KnownInt)
-            return VariableEntry(entry.number, entry.trainable, state)
-        if isinstance(entry, MembersEntry):
-            items = every(entry.items)
-            variables = None if entry.variables is None else every(entry.variables)
-            return MembersEntry(entry.slots, entry.names, items, variables)
-        if isinstance(entry, FunctionEntry):
-            captured = None if entry.captured is None else every(entry.captured)
-            return FunctionEntry(entry.function, captured, every(entry.defaults), entry.identity)
-        if isinstance(entry, TransformEntry):
-            function = of(entry.function)
-            assert isinstance(function, FunctionEntry | TransformEntry | Thing)
-            return TransformEntry(entry.kind, function, entry.wrt, entry.listed)
-        return entry
+    def of(part: Scalar | ArrayEntry | KnownInt) -> Entry:
+        k = next(positions)
+        return KnownInt(known[k]) if k in known else part
 
-    def every(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-        return tuple([of(entry) for entry in entries])
-
-    return list(every(entries))
+    return [mapped(entry, of) for entry in entries]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...diagnostics import Span
 from ...lang.program.liveness import Liveness
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
-from ..ir.types import F64, I64, Scalar
+from ..ir.types import I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .held.kinds import Kind, flat, kind_of
@@ -21,9 +21,9 @@ from .statements import Lowering
 class FrameCall(NamedTuple):
     """A call in IR.
 
-    region   takes the parameters of the entries of the function, its arguments and its named
-             arguments, in this order, then the seed and the number of draws if it draws; gives the
-             numbers of the result, and then the number of draws
+    region   takes the parameters of the entries of the function and its arguments, in this order,
+             then the seed and the number of draws if it draws; gives the numbers of the result, and
+             then the number of draws
     kind     the kind of the result
     regions  those that it may call: functions that call themselves, and their derivatives
     """
@@ -36,15 +36,16 @@ class FrameCall(NamedTuple):
 def lower_call(
     function: Entry,
     arguments: Sequence[Entry],
-    named: Mapping[str, Entry],
+    names: Sequence[str],
     span: Span,
-    real: Scalar = F64,
+    real: Scalar,
     most: int | None = None,
     draws: bool = False,
 ) -> FrameCall:
     """The region of a call of a function, or of a derivative of one, with arguments of these
-    entries, in a run whose floats are `real`. Arrays of few elements are one value of the result,
-    as larger ones are. `draws`: whether the function draws random numbers.
+    entries, the last of which have `names`, in a run whose floats are `real`. Arrays of few
+    elements are one value of the result, as larger ones are. `draws`: whether the function draws
+    random numbers.
 
     Raises NotCompiled; TooLong where that takes more instructions than `most`."""
     block = Block()
@@ -56,13 +57,14 @@ def lower_call(
         return enter(lowering, entry, iter(given))
 
     with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
-        callee, positional = held(function), [held(entry) for entry in arguments]
-        given = {k: held(e) for k, e in named.items()}
+        callee, given = held(function), [held(entry) for entry in arguments]
+        first = len(given) - len(names)
+        named = dict(zip(names, given[first:], strict=True))
         if draws:
             seed, drawn = Value(I64), Value(I64)
             block.parameters += (seed, drawn)
             lowering.begin_draws(seed, drawn)
-        result = lowering.in_memory(lowering.called(callee, positional, given, span))
+        result = lowering.in_memory(lowering.called(callee, given[:first], named, span))
         kind = kind_of(result)
         if not is_settled(kind):
             raise NotCompiled("the result of this call isn't made of numbers", span)

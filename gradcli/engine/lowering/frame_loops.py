@@ -12,7 +12,7 @@ from ...lang.program.liveness import Liveness, Slots
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Region, Value
 from ..ir.scalars import WHERE
-from ..ir.types import F64, I64, Scalar
+from ..ir.types import I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .held.flow import assigned, breaks, returns, stops
@@ -62,10 +62,10 @@ def lower_loop(
     node: program.While | program.For,
     entries: Mapping[int, Entry],
     over: Iterated,
-    room: int = 0,
-    real: Scalar = F64,
-    most: int | None = None,
-    alive: Slots | None = None,
+    room: int,
+    real: Scalar,
+    most: int | None,
+    alive: Slots | None,
 ) -> FrameLoop:
     """The region of a loop in a frame whose slots have these entries, and that goes over `over`.
     Lists to which it appends have `room`. `real` is the type of the run's floats. Of the names that

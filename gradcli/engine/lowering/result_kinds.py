@@ -10,7 +10,7 @@ from .held.kinds import (
     ListOf,
     ListOrArrayOf,
     MaybeOf,
-    MixedKind,
+    MixedOf,
     OrNoneOf,
     RecordOf,
     StoredOf,
@@ -23,7 +23,7 @@ def is_value(kind: Kind) -> bool:
     """Whether the program can get something of this kind as numbers, and lists of these."""
     if isinstance(kind, ListOf | RecordOf):
         return all(map(is_value, kind.items))
-    return isinstance(kind, Scalar | MixedKind | ArrayOf | StoredOf | ListOrArrayOf)
+    return isinstance(kind, Scalar | MixedOf | ArrayOf | StoredOf | ListOrArrayOf)
 
 
 def is_settled(kind: Kind) -> bool:
@@ -39,7 +39,7 @@ def is_settled(kind: Kind) -> bool:
         return not kind.variable
     if isinstance(kind, Known):
         return kind.thing is None or type(kind.thing) is str
-    return isinstance(kind, Scalar | MixedKind | WordOf | TableOf)
+    return isinstance(kind, Scalar | MixedOf | WordOf | TableOf)
 
 
 def has_long_lists(kind: Kind) -> bool:

@@ -16,12 +16,13 @@ from ...lang.program.liveness import Liveness
 from ...lang.program.statements import ATOL, RTOL
 from ..ir.builder import Builder
 from ..ir.instructions import Check, Value
+from ..ir.numbers import Numbers
 from .held.flow import COMPILED, is_loop, leaves, returns
 from .held.kinds import Array, Maybe, Mixed, without_variable
 from .held.names import ABSENT, RETURNED, Name, NotCompiled
 from .loops.carried import End, Finish
 from .loops.iterating import Iterating
-from .values.long_lists import Path
+from .values.lists import Path
 
 MAX_PATHS = 64  # through a function with `if`s that end paths
 
@@ -203,9 +204,9 @@ class Lowering(Iterating):
     def is_close(self, a: Value, b: Value, rtol: Value, atol: Value) -> Value:
         """Whether a number surely is close to another. Where they are infinite or nan, the
         interpreter decides."""
-        apply = self.builder.apply
-        apart = apply("abs", [apply("sub", [a, b])])
-        return apply("le", [apart, apply("add", [atol, apply("mul", [rtol, apply("abs", [b])])])])
+        m = Numbers(self.builder)
+        is_close = m.formula(lambda a, b, rtol, atol: m.abs(a - b) <= atol + rtol * m.abs(b))
+        return is_close(a, b, rtol, atol)
 
     def show(self, node: program.Print) -> None:
         """A `print`, which rows don't show. Its values are computed, as that may fail."""

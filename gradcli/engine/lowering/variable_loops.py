@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ..ir.instructions import Region, Value
-from ..ir.types import F64, Scalar, has_tangents
+from ..ir.types import Scalar, has_tangents
 from ..passes.calls import Regions
 from ..passes.derivatives.activity import varied
 from .entries import Entry, naming_parameters, parameters_of
@@ -76,11 +76,11 @@ def lower_variable_loop(
     entries: Mapping[int, Entry],
     over: Iterated,
     traced: frozenset[int],
-    room: int = 0,
-    once: bool = False,
+    room: int,
+    once: bool,
+    real: Scalar,
+    most: int | None,
     assumes: bool = True,
-    real: Scalar = F64,
-    most: int | None = None,
 ) -> VariableLoop:
     """The region of a loop in a frame whose slots, those in `slots_into`, have these entries.
     `over`, `room` and `real` are as for `lower_loop`.
@@ -125,7 +125,7 @@ def lower_variable_loop(
     depends = varied(block, moving)
     pairs = zip(loop.names, iteration.carried, strict=True)
     if any(n in loop.independent and not depends.isdisjoint(flat(each)) for n, each in pairs):
-        return lower_variable_loop(node, entries, over, traced, room, once, False, real, most)
+        return lower_variable_loop(node, entries, over, traced, room, once, real, most, False)
     held, kinds = held[1:], [kind_of(each) for each in held[1:]]
     numbers = {variable.state: k for k, variable in enumerate(lowering.given_variables)}
     return VariableLoop(
@@ -153,7 +153,7 @@ def _untraced(entries: Mapping[int, Entry], traced: frozenset[int]) -> set[int]:
     """The slots that are known to hold nothing that depends on variables."""
     found, first = set(), 0
     for slot, entry in entries.items():
-        count = len(list(parameters_of(entry)))
+        count = len(parameters_of(entry))
         if count and traced.isdisjoint(range(first, first + count)):
             found.add(slot)
         first += count

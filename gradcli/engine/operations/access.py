@@ -88,9 +88,7 @@ def list_item(
     first = index[0]
     if type(first) is Lanes:  # items may differ in kind, so rows must agree on one
         first = uniform_value(run, first)
-    if type(first) is slice:
-        value: Any = List(items.items[first])
-    elif type(first) is int:
+    if type(first) is int:
         if not -len(items) <= first < len(items):
             run.fail(
                 "E303",
@@ -99,21 +97,17 @@ def list_item(
                 help=help,
             )
         value = items[first]
-    elif first is None or first is Ellipsis or hasattr(first, "dtype"):
-        return read_index(
-            run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index
-        )
-    else:
+        if len(index) == 1:
+            return value
+        return read_index(run, Site(GETITEM, span), value, index[1:])
+    if type(first) is slice and len(index) == 1:
+        return List(items.items[first])
+    if not (type(first) is slice or first is None or first is Ellipsis or hasattr(first, "dtype")):
         run.fail(
             "E303", f"a list is indexed by ints and slices, and this is {describe(first)}", span
         )
-    if len(index) == 1:
-        return value
-    if type(first) is slice:
-        return read_index(
-            run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index
-        )
-    return read_index(run, Site(GETITEM, span), value, index[1:])
+    site = Site(GETITEM, span)
+    return read_index(run, site, to_array(run, site, items), index)
 
 
 def dict_item(run: Run, entries: dict[str, Any], key: str, span: Span) -> Any:

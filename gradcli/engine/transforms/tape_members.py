@@ -79,15 +79,10 @@ def call(
         )
     signature, member = _MEMBERS[name]
     try:
-        slots, given = signature.bind(f"{tape.window.name}.{name}", len(arguments), list(keywords))
+        operands, given = signature.bound(f"{tape.window.name}.{name}", arguments, keywords)
     except BindingError as error:
         run.fail("E308", error.message, site.span, help=error.help)
-
-    def value(key: Any) -> Any:
-        return keywords[key] if isinstance(key, str) else arguments[key]
-
-    options = signature.defaults | {n: value(k) for n, k in given.items()}
-    return member(run, tape.window, site, [value(k) for k in slots], options)
+    return member(run, tape.window, site, operands, signature.defaults | given)
 
 
 def _asked(function: Callable[..., Any]) -> Callable[..., Any]:

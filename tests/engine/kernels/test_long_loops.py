@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import HEAT, Heat, only
-from gradcli.engine.kernels import loop_calls, loop_tiers, region_calls
+from gradcli.engine.kernels import hot_loops, loop_calls, region_calls
 from gradcli.engine.kernels.loop_calls import Ran
 from gradcli.tasks import second_runs
 
@@ -104,7 +104,7 @@ def test_special_values(loop: str, x: float) -> None:
 def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The turns that were done together, each time; in all tiers of the tests."""
     found: list[int] = []
-    original = loop_tiers.TieredLoop.run_iterations
+    original = hot_loops.HotLoop.run_iterations
 
     def run_iterations(self: Any, frame: list[Any], rest: range) -> Any:
         ran = original(self, frame, rest)
@@ -112,7 +112,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
             found.append(ran.iterations)
         return ran
 
-    monkeypatch.setattr(loop_tiers.TieredLoop, "run_iterations", run_iterations)
+    monkeypatch.setattr(hot_loops.HotLoop, "run_iterations", run_iterations)
     with only():
         yield found
 

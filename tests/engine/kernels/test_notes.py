@@ -9,7 +9,7 @@ import pytest
 
 from gradcli.engine.codegen import cache
 from gradcli.engine.kernels.function_calls import FunctionCalls
-from gradcli.engine.kernels.loop_tiers import TieredLoop
+from gradcli.engine.kernels.hot_loops import HotLoop
 from gradcli.engine.values.kinds import UNSET
 
 from ..programs import evaluate
@@ -49,7 +49,7 @@ def tries(monkeypatch: pytest.MonkeyPatch, place: Any, name: str, source: str, n
 
 def test_a_loop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(n: int, source: str = LOOP) -> int:
-        return tries(monkeypatch, TieredLoop, "run_iterations", source, n)
+        return tries(monkeypatch, HotLoop, "run_iterations", source, n)
 
     assert run(900) == 0
     assert run(4000) == 1

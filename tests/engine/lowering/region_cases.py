@@ -22,7 +22,7 @@ from gradcli.engine.lowering.held.kinds import (
     Kind,
     ListOf,
     ListOrArrayOf,
-    MixedKind,
+    MixedOf,
     RecordOf,
     StoredOf,
     types_of,
@@ -165,7 +165,7 @@ def _in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
         return dict(zip(kind.keys, items, strict=True))
     if isinstance(kind, ListOf):
         return [_in_python(item, numbers) for item in kind.items]
-    if isinstance(kind, MixedKind):
+    if isinstance(kind, MixedOf):
         is_int, whole, real = next(numbers), next(numbers), next(numbers)
         return whole if is_int else real
     if isinstance(kind, StoredOf):

@@ -81,15 +81,13 @@ class MappedCall:
     ) -> None:
         """Raises NotCompiled."""
         function, *arguments = observed.entries.values()
-        first = len(arguments) - len(names)
-        named = dict(zip(names, arguments[first:], strict=True))
-        lowered = lower_call(function, arguments[:first], named, span, observed.real)
+        lowered = lower_call(function, arguments, names, span, observed.real)
         self._kind = lowered.kind
         if not _has_rows(self._kind):
             raise NotCompiled("the result of this call has no rows", span)
         self._by_row = [False for _ in parameters_of(function)]
         for entry, varies in zip(arguments, by_row, strict=True):
-            self._by_row += [varies] * len([*parameters_of(entry)])
+            self._by_row += [varies] * len(parameters_of(entry))
         summed = [False for _ in lowered.region.block.results]
         try:
             self._call = MappedRegion(

@@ -38,7 +38,7 @@ from ...passes.derivatives.jvp import jvp
 from ...passes.derivatives.vjp import pullback_of
 from ...passes.element_reads import ElementReads, element_reads
 from ...passes.rules import NoRule
-from ..region_calls import Places, RegionCall
+from ..region_calls import Places, RegionCall, made_once
 from ..region_rows import RegionRows
 
 MUL = OPS["mul"]
@@ -83,33 +83,29 @@ class MappedRegion(RegionCall):
 
     # ---- derivatives -----------------------------------------------------------------------------
 
+    @made_once
     def forward(self, active: Places) -> RegionCall:
         """The region of the results and their tangents."""
-        if active not in self._forward:
-            region = jvp(self.region, active, self.regions)
-            by_row = (*self._by_row, *[self._by_row[k] for k in active])
-            floats = [k for k, kind in enumerate(self._gives) if has_tangents(kind)]
-            summed = [each for k in floats for each in (self._summed[k], False)]
-            made = self._derived(region, by_row, (*self._summed, *summed), self._pairs)
-            self._forward[active] = made
-        return self._forward[active]
+        region = jvp(self.region, active, self.regions)
+        by_row = (*self._by_row, *[self._by_row[k] for k in active])
+        floats = [k for k, kind in enumerate(self._gives) if has_tangents(kind)]
+        summed = [each for k in floats for each in (self._summed[k], False)]
+        return self._derived(region, by_row, (*self._summed, *summed), self._pairs)
 
+    @made_once
     def backward(self, active: Places, of: Places, unsure: bool = False) -> RegionCall:
         """The region of the active parameters' cotangents, from those of some results."""
-        key = active, of, unsure
-        if key not in self._backward:
-            block = self.region.block
-            shared = {block.parameters[k] for k in active if not self._by_row[k]}
-            most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block)))
-            most = FEW_SHARED if _has_products(self.region, shared) else most
-            if any(elements_of(value.type) > most for value in shared):
-                raise NoRule("a shared array has too many elements for a cotangent of each row")
-            flags = range(len(of)) if unsure else ()
-            region = pullback_of(self.region, active, of, self.regions, flags)
-            by_row = (*self._by_row, *[not self._summed[k] for k in of], *[False for _ in flags])
-            summed = [each for k in active for each in (not self._by_row[k], False)]
-            self._backward[key] = self._derived(region, by_row, summed, 0)
-        return self._backward[key]
+        block = self.region.block
+        shared = {block.parameters[k] for k in active if not self._by_row[k]}
+        most = min(MOST_SHARED, max(FEW_SHARED, work_of_row(block)))
+        most = FEW_SHARED if _has_products(self.region, shared) else most
+        if any(elements_of(value.type) > most for value in shared):
+            raise NoRule("a shared array has too many elements for a cotangent of each row")
+        flags = range(len(of)) if unsure else ()
+        region = pullback_of(self.region, active, of, self.regions, flags)
+        by_row = (*self._by_row, *[not self._summed[k] for k in of], *[False for _ in flags])
+        summed = [each for k in active for each in (not self._by_row[k], False)]
+        return self._derived(region, by_row, summed, 0)
 
     def _derived(
         self, region: Region, by_row: Sequence[bool], summed: Sequence[bool], pairs: int

@@ -105,27 +105,15 @@ class Builtins(Creation):
 
     def bound_call(self, op: Op, given: Sequence[Any], named: Mapping[str, Any], span: Span) -> Any:
         """A call of a builtin as a value, with its arguments bound to its signature."""
-        signature = op.signature
         try:
-            places, options = signature.bind(op.name, len(given), list(named))
+            operands, options = op.signature.bound(op.name, given, named)
         except BindingError:
             raise NotCompiled(f"this call of `{op.name}` is not compiled", span) from None
+        return self.apply(op, list(map(self.as_constant, operands)), span, options)
 
-        def argument(place: Any) -> Any:
-            if type(place) is tuple:
-                return tuple([given[k] for k in place])
-            return named[place] if type(place) is str else given[place]
-
-        operands = [
-            self.default(signature.operands[k].default) if place is None else argument(place)
-            for k, place in enumerate(places)
-        ]
-        chosen = {name: argument(place) for name, place in options.items()}
-        return self.apply(op, operands, span, chosen)
-
-    def default(self, value: Any) -> Any:
-        """What an operand holds by default."""
-        return self.builder.constant(value) if type(value) in (float, int, bool) else value
+    def as_constant(self, held: Any) -> Any:
+        """A number of Python, as defaults are, as a constant; anything else as it is."""
+        return self.builder.constant(held) if type(held) in (float, int, bool) else held
 
     def same_none(self, op: Op, held: Any) -> Value:
         """Whether something is none, or isn't if the op is `ne`."""
@@ -195,21 +183,12 @@ class Builtins(Creation):
 
     # ---- arrays ----------------------------------------------------------------------------------
 
-    def float64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.converted(operands[0], F64, span)
-
-    def float32(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.converted(operands[0], F32, span)
-
     def cast(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """A number or an array as another type, given by its name."""
         kind = OF_DTYPE.get(options["dtype"]) if type(options.get("dtype")) is str else None
         if kind is None or kind == BOOL:
             raise NotCompiled("a cast to this type is not compiled", span)
         return self.converted(operands[0], kind, span)
-
-    def int64(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.converted(operands[0], I64, span)
 
     def converted(self, held: Any, kind: Scalar, span: Span) -> Any:
         """A number or an array of another type."""
@@ -320,55 +299,35 @@ def _shaped(places: Iterable[int], shape: tuple[int, ...]) -> Any:
     return CPU.xp.array([*places], int).reshape(shape)
 
 
-_OWN: dict[str, Callable[[Builtins, Sequence[Any], Options, Span], Any]] = {
+_Lowering = Callable[[Builtins, Sequence[Any], Options, Span], Any]
+
+# The builtins that methods of their names lower, and then the others that aren't elementwise.
+_BY_NAME: dict[str, _Lowering] = {
+    name: getattr(Builtins, name)
+    for name in (
+        "append", "zip", "enumerate", "full", "arange", "eye", "linspace", "cast",
+        "stack", "concatenate", "transpose", "reshape", "ravel", "sum", "cumsum", "prod", "cumprod",
+        "mean", "var", "std", "norm", "count_nonzero", "logsumexp", "softmax", "log_softmax",
+        "dot", "matmul", "einsum", "outer", "inner", "trace", "cross",
+    )
+}  # fmt: skip
+_OWN: dict[str, _Lowering] = _BY_NAME | {
     "len": Builtins.length,
-    "range": lambda lowering, *given: lowering.range(*given),
-    "append": Builtins.append,
     "array": Builtins.list_as_array,
-    "zip": Builtins.zip,
-    "enumerate": Builtins.enumerate,
-    "zeros": Builtins.zeros,
-    "ones": Builtins.ones,
-    "full": Builtins.full,
-    "arange": Builtins.arange,
-    "zeros_like": Builtins.zeros_like,
-    "ones_like": Builtins.ones_like,
-    "float64": Builtins.float64,
-    "float32": Builtins.float32,
-    "int64": Builtins.int64,
-    "cast": Builtins.cast,
-    "stack": Builtins.stack,
-    "concatenate": Builtins.concatenate,
-    "cumsum": Builtins.cumsum,
-    "sum": Builtins.sum,
-    "mean": Builtins.mean,
-    "norm": Builtins.norm,
-    "any": Builtins.any_of,
-    "all": Builtins.all_of,
-    "dot": Builtins.dot,
-    "matmul": Builtins.matmul,
-    "einsum": Builtins.einsum,
-    "outer": Builtins.outer,
-    "inner": Builtins.inner,
-    "prod": Builtins.prod,
-    "cumprod": Builtins.cumprod,
-    "trace": Builtins.trace,
-    "cross": Builtins.cross,
-    "max": Builtins.maximum,
-    "min": Builtins.minimum,
-    "logsumexp": Builtins.logsumexp,
-    "softmax": Builtins.softmax,
-    "log_softmax": Builtins.log_softmax,
-    "eye": Builtins.eye,
-    "linspace": Builtins.linspace,
-    "var": Builtins.var,
-    "std": Builtins.std,
-    "count_nonzero": Builtins.count_nonzero,
-    "argmax": Builtins.argmax,
-    "argmin": Builtins.argmin,
-    "transpose": Builtins.transpose,
-    "reshape": Builtins.reshape,
-    "ravel": Builtins.ravel,
+    "range": lambda lowering, *given: lowering.range(*given),
+    "zeros": lambda b, x, options, span: b.filled(b.builder.constant(0.0), options["shape"], span),
+    "ones": lambda b, x, options, span: b.filled(b.builder.constant(1.0), options["shape"], span),
+    "zeros_like": lambda b, x, options, span: b.like(x[0], 0, span),
+    "ones_like": lambda b, x, options, span: b.like(x[0], 1, span),
+    "float64": lambda b, x, options, span: b.converted(x[0], F64, span),
+    "float32": lambda b, x, options, span: b.converted(x[0], F32, span),
+    "int64": lambda b, x, options, span: b.converted(x[0], I64, span),
+    "any": lambda b, x, options, span: b.truth(x[0], options, span, True),
+    "all": lambda b, x, options, span: b.truth(x[0], options, span, False),
+    "max": lambda b, x, options, span: b.extremes("maximum", x[0], options, span),
+    "min": lambda b, x, options, span: b.extremes("minimum", x[0], options, span),
+    "argmax": lambda b, x, options, span: b.position("gt", x[0], options, span),
+    "argmin": lambda b, x, options, span: b.position("lt", x[0], options, span),
 }
 # Builtins that make lists of the items of lists, where variables stay variables.
 _OF_LISTS = frozenset(("append", "zip", "enumerate"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....diagnostics import Span
 from ...ir.instructions import Value
+from ...ir.numbers import Numbers
 from ...ir.scalars import RESTATED
 from ...ir.types import BOOL, I64, ArrayType, Scalar
 from ..held.kinds import Array, Stored, is_many
@@ -34,28 +35,12 @@ class Creation(Moving):
             return Stored(self.builder.filled(ArrayType(value.type, known), value))
         return Pending(known, value.type, lambda _: value, lambda _: value)
 
-    def zeros(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        return self.filled(self.builder.constant(0.0), options["shape"], span)
-
-    def ones(
-        self, operands: Sequence[Any], options: Options, span: Span
-    ) -> Array | Stored | Pending:
-        return self.filled(self.builder.constant(1.0), options["shape"], span)
-
     def full(
         self, operands: Sequence[Any], options: Options, span: Span
     ) -> Array | Stored | Pending:
         if not isinstance(operands[0], Value):
             raise NotCompiled("`full` is compiled only for numbers", span)
         return self.filled(operands[0], options["shape"], span)
-
-    def zeros_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        return self.like(operands[0], 0, span)
-
-    def ones_like(self, operands: Sequence[Any], options: Options, span: Span) -> Array | Stored:
-        return self.like(operands[0], 1, span)
 
     def like(self, held: Any, number: int, span: Span) -> Array | Stored:
         """An array of one number, of the shape and type of another."""
@@ -121,17 +106,18 @@ class Creation(Moving):
         one = builder.constant(1.0)
         moves = {start, stop} - builder.known.keys()
 
-        def line(a: Value, b: Value, k: Value) -> Value:
+        m = Numbers(builder, span)
+
+        @m.formula
+        def line(a: Any, b: Any, k: Any) -> Any:
             """The `k`th of the numbers from `a` to `b`."""
-            distance = builder.apply("sub", [b, a], span)
-            step = builder.apply("div", [distance, between], span)
-            is_flat = builder.apply("eq", [step, zero], span)
-            part = builder.apply("mul", [builder.apply("div", [k, between], span), distance], span)
-            moved = builder.apply("mul", [k, step], span)
-            moved = builder.apply("where", [is_flat, part, moved], span)
-            found = builder.apply("add", [moved, a], span)
-            is_last = builder.apply("eq", [k, builder.constant(n - 1)], span)
-            return found if n == 1 else builder.apply("where", [is_last, b, found], span)
+            distance = b - a
+            step = distance / between
+            is_flat = step == zero
+            part = k / between * distance
+            found = m.where(is_flat, part, k * step) + a
+            is_last = k == n - 1
+            return found if n == 1 else m.where(is_last, b, found)
 
         def at(k: Value) -> Value:
             value = line(start, stop, k)

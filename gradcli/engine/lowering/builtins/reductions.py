@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ....diagnostics import Span
 from ...backends.backend import INT_MAX, INT_MIN
 from ...ir.instructions import Block, Call, Check, For, Value
+from ...ir.numbers import Numbers
 from ...ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, is_float, strides
 from ...passes.calls import Regions
 from ..held.kinds import Array, Stored, Table, is_many
@@ -57,6 +58,11 @@ def number_of(items: Group) -> int:
     """The known number of elements of a group."""
     assert not isinstance(items, Lines) or items.filled is None
     return items.size if isinstance(items, Lines) else len(items)
+
+
+def type_of(items: Group) -> Any:
+    """The type of the elements of a group, where they have one."""
+    return items.type if isinstance(items, Lines) else items[0].type
 
 
 def _types(items: Group) -> set[Any]:
@@ -265,8 +271,7 @@ class Reductions(Elements):
 
     def numbers(self, items: Group, span: Span) -> Group:
         """Bools as ints, for sums."""
-        kind = items.type if isinstance(items, Lines) else items[0].type
-        return self.as_all(items, I64, span) if kind == BOOL else items
+        return self.as_all(items, I64, span) if type_of(items) == BOOL else items
 
     def as_all(self, items: Group, kind: Scalar, span: Span) -> Group:
         """Elements as another type."""
@@ -276,8 +281,8 @@ class Reductions(Elements):
 
     def as_floats(self, items: Group, span: Span) -> Group:
         """Ints and bools as floats."""
-        kind = items.type if isinstance(items, Lines) else items[0].type
-        return items if is_float(kind) else self.as_all(items, self.builder.real, span)
+        is_done = is_float(type_of(items))
+        return items if is_done else self.as_all(items, self.builder.real, span)
 
     def several(self, items: Group, span: Span) -> Group:
         """Elements that can be read several times."""
@@ -293,10 +298,7 @@ class Reductions(Elements):
     def mean(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         def of(items: Group) -> Found:
             total, size = self.total(self.as_floats(items, span), span), self.size_of(items)
-
-            def divided(value: Value) -> Value:
-                return self.builder.apply("div", [value, size], span)
-
+            divided = Numbers(self.builder, span).formula(lambda value: value / size)
             return self.of_found(divided, [total], span)
 
         return self.reduced(operands[0], options, span, of)
@@ -308,24 +310,21 @@ class Reductions(Elements):
     def norm(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """The root of the sum of squares. Steps back where the interpreter may scale: unless all
         elements are 0, or the sum is far from the ends of the range."""
-        builder = self.builder
+        m = Numbers(self.builder, span)
 
-        def is_safe(total: Value, sizes: Value) -> Value:
-            zero, low, high = [builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
-            is_zero = builder.apply("eq", [sizes, zero], span)
-            is_large = builder.apply("gt", [total, low], span)
-            large_enough = builder.apply("where", [is_zero, is_zero, is_large], span)
-            is_small = builder.apply("lt", [total, high], span)
-            return builder.apply("where", [large_enough, is_small, large_enough], span)
+        @m.formula
+        def is_safe(total: Any, sizes: Any) -> Any:
+            zero, low, high = [self.builder.constant(edge) for edge in (0.0, 1e-280, 1e300)]
+            is_zero = sizes == zero
+            large_enough = m.where(is_zero, is_zero, total > low)
+            return m.where(large_enough, total < high, large_enough)
 
         def of(items: Group) -> Found:
             items = self.several(self.as_floats(items, span), span)
             total = self.total(self.squares(items, span), span)
-            sizes = self.total(
-                self.each(items, lambda item: builder.apply("abs", [item], span), span), span
-            )
+            sizes = self.total(self.each(items, m.formula(m.abs), span), span)
             self.check_all(self.of_found(is_safe, [total, sizes], span), span)
-            return self.of_found(lambda t: builder.apply("sqrt", [t], span), [total], span)
+            return self.of_found(m.formula(m.sqrt), [total], span)
 
         return self.reduced(operands[0], options, span, of)
 
@@ -334,12 +333,6 @@ class Reductions(Elements):
         if isinstance(found, Pending):
             found = self.combined("and", Lines(found), span)
         self.builder.add(Check(found))
-
-    def any_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.truth(operands[0], options, span, True)
-
-    def all_of(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.truth(operands[0], options, span, False)
 
     def truth(self, held: Any, options: Options, span: Span, stop: bool) -> Any:
         """Whether any element is true; without `stop`, whether all are."""

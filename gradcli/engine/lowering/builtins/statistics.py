@@ -10,23 +10,22 @@ from typing import Any
 
 from ....diagnostics import Span
 from ...ir.instructions import Check, Value
+from ...ir.numbers import Numbers
 from ...ir.scalars import RESTATED
 from ...ir.types import BOOL, is_float
 from ..held.kinds import Stored, is_many
 from ..held.names import NotCompiled
 from ..values.stored import Pending
 from .products import Products
-from .reductions import Found, Group, Lines, Options, number_of
+from .reductions import Found, Group, Lines, Options, number_of, type_of
 
 
 class Statistics(Products):
     """The lowering of extremes, sums of exponentials, variances, counts, and places of extremes."""
 
-    def maximum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.reduced(operands[0], options, span, partial(self.extreme, "maximum", span))
-
-    def minimum(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.reduced(operands[0], options, span, partial(self.extreme, "minimum", span))
+    def extremes(self, name: str, held: Any, options: Options, span: Span) -> Any:
+        """The extreme elements of an array, or of its lines along an axis."""
+        return self.reduced(held, options, span, partial(self.extreme, name, span))
 
     def extreme(self, name: str, span: Span, items: Group) -> Found:
         """An extreme element. All elements that are equal to it share the derivative equally."""
@@ -34,21 +33,24 @@ class Statistics(Products):
         y = self.found_extreme(name, items, span)
         if not is_float(y.type):
             return y
-        builder = self.builder
-        zero, one = builder.number(0.0, y.type), builder.number(1.0, y.type)
+        m = Numbers(self.builder, span)
+        zero, one = self.builder.number(0.0, y.type), self.builder.number(1.0, y.type)
         self.check_finite(y, span)
 
-        def moved(item: Value, y: Value) -> Value:
-            move = builder.apply("sub", [item, y], span)
-            return builder.apply("where", [builder.apply("eq", [item, y], span), move, zero], span)
+        @m.formula
+        def moved(item: Any, y: Any) -> Any:
+            move = item - y
+            return m.where(item == y, move, zero)
 
-        def counted(item: Value, y: Value) -> Value:
-            return builder.apply("where", [builder.apply("eq", [item, y], span), one, zero], span)
+        @m.formula
+        def counted(item: Any, y: Any) -> Any:
+            return m.where(item == y, one, zero)
 
-        def shared(y: Value, moves: Value, ties: Value) -> Value:
+        @m.formula
+        def shared(y: Any, moves: Any, ties: Any) -> Any:
             """`y + moves / ties`, where `moves` is 0, as a difference that keeps -0.0."""
-            mean, down = builder.apply("div", [moves, ties], span), builder.apply("neg", [y], span)
-            return builder.apply("neg", [builder.apply("sub", [down, mean], span)], span)
+            mean, down = moves / ties, -y
+            return -(down - mean)
 
         moves, ties = [self.total(self.each(items, of, span, y), span) for of in (moved, counted)]
         return self.of_found(shared, [y, moves, ties], span)
@@ -68,12 +70,8 @@ class Statistics(Products):
         return self.ready(fixed, span) if isinstance(fixed, Pending) else fixed
 
     def check_finite(self, found: Found, span: Span) -> None:
-        builder = self.builder
-
-        def is_finite(number: Value) -> Value:
-            size = builder.apply("abs", [number], span)
-            return builder.apply("lt", [size, builder.constant(inf)], span)
-
+        m = Numbers(self.builder, span)
+        is_finite = m.formula(lambda number: m.abs(number) < inf)
         self.check_all(self.of_found(is_finite, [found], span), span)
 
     # ---- sums of exponentials --------------------------------------------------------------------
@@ -83,8 +81,12 @@ class Statistics(Products):
         items = self.several(self.as_floats(items, span), span)
         top = self.found_extreme("maximum", items, span)
         self.check_finite(top, span)
-        less = self.each(items, lambda a, b: self.builder.apply("sub", [a, b], span), span, top)
-        return less, top
+        return self.minus(items, top, span), top
+
+    def minus(self, items: Group, found: Found, span: Span) -> Group:
+        """Elements minus the number of their group."""
+        difference = Numbers(self.builder, span).formula(lambda item, number: item - number)
+        return self.each(items, difference, span, found)
 
     def exponentials(self, items: Group, span: Span) -> Group:
         return self.each(items, lambda item: self.builder.apply("exp", [item], span), span)
@@ -104,13 +106,10 @@ class Statistics(Products):
         """Exponentials, divided by their sum, and then divided once more by the sum of these, which
         is 1. Each division removes a mean from the derivatives, as the rule of the table does;
         where one of the elements is almost 1, the first removal alone would cancel."""
-        builder = self.builder
-
-        def divided(weight: Value, total: Value) -> Value:
-            return builder.apply("div", [weight, total], span)
+        divided = Numbers(self.builder, span).formula(lambda weight, total: weight / total)
 
         def again(weight: Value, total: Value) -> Value:
-            return builder.operation(RESTATED, [divided(weight, total), weight])
+            return self.builder.operation(RESTATED, [divided(weight, total), weight])
 
         items, shape = self.line(operands[0], options, span)
         weights = self.exponentials(self.shifted(items, span)[0], span)
@@ -124,11 +123,7 @@ class Statistics(Products):
         less, _ = self.shifted(items, span)
         total = self.total(self.exponentials(less, span), span)
         log = self.of_found(lambda t: self.builder.apply("log", [t], span), [total], span)
-        return self.as_line(
-            self.each(less, lambda a, b: self.builder.apply("sub", [a, b], span), span, log),
-            shape,
-            span,
-        )
+        return self.as_line(self.minus(less, log, span), shape, span)
 
     def line(self, held: Any, options: Options, span: Span) -> tuple[Group, tuple[int, ...]]:
         """The elements of an array along an axis, of which a small array has only one."""
@@ -162,14 +157,12 @@ class Statistics(Products):
     def std(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         """Roots of variances. Steps back at a variance of 0, where the derivative is 0 by
         convention."""
+        m = Numbers(self.builder, span)
 
         def of(items: Group) -> Found:
-            found, zero = self.variance(items, options, span), self.builder.constant(0.0)
-            self.check_all(
-                self.of_found(lambda v: self.builder.apply("gt", [v, zero], span), [found], span),
-                span,
-            )
-            return self.of_found(lambda v: self.builder.apply("sqrt", [v], span), [found], span)
+            found = m.number(self.variance(items, options, span))
+            self.check_all((found > 0.0).v, span)
+            return m.sqrt(found).v
 
         return self.reduced(operands[0], _others(options), span, of)
 
@@ -186,15 +179,11 @@ class Statistics(Products):
         if n - ddof <= 0:
             raise NotCompiled("a variance of so few elements is not compiled", span)
         count = builder.constant(float(n))
-
-        def apart(a: Value, b: Value) -> Value:
-            return builder.apply("sub", [a, b], span)
-
         items = self.several(self.as_floats(items, span), span)
         first = builder.apply("fixed", [self.first(items)], span)
-        items = self.several(self.each(items, apart, span, first), span)
+        items = self.several(self.minus(items, first, span), span)
         mean = builder.apply("div", [self.total(items, span), count], span)
-        items = self.several(self.each(items, apart, span, mean), span)
+        items = self.several(self.minus(items, mean, span), span)
         total = self.total(self.squares(items, span), span)
         return builder.apply("div", [total, builder.constant(float(n - ddof))], span)
 
@@ -207,25 +196,14 @@ class Statistics(Products):
     def count_nonzero(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         def of(items: Group) -> Found:
             zero = self.builder.constant(0)
-            if isinstance(items, Lines) and items.type != BOOL:
-                items = self.each(
-                    items, lambda item: self.builder.apply("ne", [item, zero], span), span
-                )
-            elif not isinstance(items, Lines) and items[0].type != BOOL:
-                items = [self.builder.apply("ne", [item, zero], span) for item in items]
+            if type_of(items) != BOOL:
+                is_other = Numbers(self.builder, span).formula(lambda item: item != zero)
+                items = self.each(items, is_other, span)
             return self.total(self.numbers(items, span), span)
 
         return self.reduced(operands[0], options, span, of)
 
-    def argmax(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.position("gt", operands, options, span)
-
-    def argmin(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        return self.position("lt", operands, options, span)
-
-    def position(
-        self, comparison: str, operands: Sequence[Any], options: Options, span: Span
-    ) -> Any:
+    def position(self, comparison: str, held: Any, options: Options, span: Span) -> Any:
         """The place of the first extreme element. `comparison` is the op that finds a better one.
         Steps back at a nan."""
         builder = self.builder
@@ -244,7 +222,7 @@ class Statistics(Products):
                     place = builder.apply("where", [is_better, builder.constant(k), place], span)
             return place
 
-        return self.reduced(operands[0], options, span, of)
+        return self.reduced(held, options, span, of)
 
 
 def _others(options: Options) -> Options:

@@ -4,9 +4,11 @@ down to blocks of `BLOCK` numbers, and in a block `LANES` numbers at a time."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...ir.builder import Builder
 from ...ir.instructions import BLOCK, LANES, Block, Call, For, Region, Value
+from ...ir.numbers import Numbers
 from ...ir.types import I64, ArrayType
 
 
@@ -17,94 +19,86 @@ def summing(kind: ArrayType, name: str) -> Region:
     block = Block((array, first, n))
     adding = _Adding(block, array, name)
     with adding.builder.inside(block):
-        block.results = (adding.sum(first, n),)
+        block.results = (adding.m.formula(adding.sum)(first, n),)
     return Region(name, block)
 
 
 class _Adding:
-    """Adds up elements of an array."""
+    """Adds up elements of an array. Places and numbers of elements are operands of formulas."""
 
     def __init__(self, block: Block, array: Value, name: str) -> None:
         self.builder, self.array, self.name = Builder(block), array, name
+        self.m = Numbers(self.builder)
 
-    def sum(self, first: Value, n: Value) -> Value:
+    def sum(self, first: Any, n: Any) -> Any:
         return self.either(
-            self.builder.apply("gt", [n, self.builder.constant(BLOCK)]),
+            n > BLOCK,
             lambda: self.halves(first, n),
             lambda: self.either(
-                self.builder.apply("lt", [n, self.builder.constant(LANES)]),
+                n < LANES,
                 lambda: self.in_order(self.element(first), first, self.builder.constant(1), n),
                 lambda: self.in_lanes(first, n),
             ),
         )
 
-    def either(
-        self, condition: Value, then: Callable[[], Value], otherwise: Callable[[], Value]
-    ) -> Value:
+    def either(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         sides = []
         for side in (then, otherwise):
             with self.builder.inside(Block()) as block:
-                block.results = (side(),)
+                block.results = (self.m.value(side()),)
             sides.append(block)
-        return self.builder.branch(condition, *sides)[0]
+        return self.m.number(self.builder.branch(self.m.value(condition), *sides)[0])
 
-    def halves(self, first: Value, n: Value) -> Value:
-        half = self.lanes_in(self.builder.apply("floordiv", [n, self.builder.constant(2)]))
-        rest = self.builder.apply("sub", [n, half])
-        second = self.builder.apply("add", [first, half])
-        parts = [self.called(first, half), self.called(second, rest)]
-        return self.builder.apply("add", parts)
+    def halves(self, first: Any, n: Any) -> Any:
+        half = self.lanes_in(n // 2)
+        rest, second = n - half, first + half
+        return self.called(first, half) + self.called(second, rest)
 
-    def called(self, first: Value, n: Value) -> Value:
+    def called(self, first: Any, n: Any) -> Any:
         result = Value(self.array.array_type.element)
-        self.builder.add(Call(self.name, (self.array, first, n), (result,)))
-        return result
+        self.builder.add(Call(self.name, (self.array, first.v, n.v), (result,)))
+        return self.m.number(result)
 
-    def lanes_in(self, n: Value) -> Value:
+    def lanes_in(self, n: Any) -> Any:
         """The largest multiple of `LANES` up to a number."""
         lanes = self.builder.constant(LANES)
-        return self.builder.apply("mul", [self.builder.apply("floordiv", [n, lanes]), lanes])
+        return n // lanes * lanes
 
-    def in_lanes(self, first: Value, n: Value) -> Value:
-        apply, constant = self.builder.apply, self.builder.constant
-        rows = apply("floordiv", [n, constant(LANES)])
-        starts = [apply("add", [first, constant(lane)]) for lane in range(LANES)]
+    def in_lanes(self, first: Any, n: Any) -> Any:
+        rows = n // LANES
+        starts = [first + lane for lane in range(LANES)]
 
-        def more(row: Value, totals: Sequence[Value]) -> list[Value]:
-            further = apply("mul", [apply("add", [row, constant(1)]), constant(LANES)])
-            return [
-                apply("add", [total, self.element(apply("add", [start, further]))])
-                for total, start in zip(totals, starts, strict=True)
-            ]
+        def more(row: Any, totals: Sequence[Any]) -> list[Any]:
+            further = (row + 1) * LANES
+            pairs = zip(totals, starts, strict=True)
+            return [total + self.element(start + further) for total, start in pairs]
 
-        others = apply("sub", [rows, constant(1)])
+        others = rows - 1
         r = self.loop(others, list(map(self.element, starts)), more)
         while len(r) > 1:
-            r = [apply("add", r[k : k + 2]) for k in range(0, len(r), 2)]
+            r = [a + b for a, b in zip(r[::2], r[1::2], strict=True)]
         return self.in_order(r[0], first, self.lanes_in(n), n)
 
-    def in_order(self, total: Value, first: Value, begin: Value, n: Value) -> Value:
+    def in_order(self, total: Any, first: Any, begin: Any, n: Any) -> Any:
         """A sum, with the elements from `begin` up to `n` added one by one."""
-        apply = self.builder.apply
-        start = apply("add", [first, begin])
+        start = first + begin
 
-        def more(k: Value, totals: Sequence[Value]) -> list[Value]:
-            return [apply("add", [totals[0], self.element(apply("add", [start, k]))])]
+        def more(k: Any, totals: Sequence[Any]) -> list[Any]:
+            return [totals[0] + self.element(start + k)]
 
-        return self.loop(apply("sub", [n, begin]), [total], more)[0]
+        return self.loop(n - begin, [total], more)[0]
 
-    def element(self, place: Value) -> Value:
-        return self.builder.element(self.array, place)
+    def element(self, place: Any) -> Any:
+        return self.m.number(self.builder.element(self.array, place.v))
 
     def loop(
-        self,
-        count: Value,
-        initial: Sequence[Value],
-        iteration: Callable[[Value, Sequence[Value]], Sequence[Value]],
-    ) -> list[Value]:
-        index, carried = Value(I64), [Value(value.type) for value in initial]
+        self, count: Any, initial: Sequence[Any], iteration: Callable[[Any, Sequence[Any]], Any]
+    ) -> list[Any]:
+        first = tuple([operand.v for operand in initial])
+        index, *carried = [Value(kind) for kind in (I64, *[value.type for value in first])]
         with self.builder.inside(Block((index, *carried))) as body:
-            body.results = tuple(iteration(index, carried))
-        results = [Value(value.type) for value in initial]
-        self.builder.add(For(count, tuple(initial), body, tuple(results)))
-        return results
+            totals = iteration(self.m.number(index), list(map(self.m.number, carried)))
+            body.results = tuple([total.v for total in totals])
+        results = tuple([Value(value.type) for value in first])
+        self.builder.add(For(count.v, first, body, results))
+        return list(map(self.m.number, results))

@@ -9,13 +9,13 @@ from typing import Any
 from ....diagnostics import Span
 from ....lang import program
 from ....ops import OPS
+from ...backends.backend import INT_MAX
 from ...ir.instructions import Value
 from ...ir.types import BOOL
 from ..builtins.draws import Draws
 from ..held.kinds import Array, Record, Stored
 from ..held.names import ABSENT, Closure, Members, NotCompiled
 
-INT_MAX = 2**63 - 1
 TRANSPOSE = OPS["transpose"]
 
 
@@ -95,7 +95,7 @@ class Expressions(Draws):
         defaults = [] if node.op.signature.variadic else node.op.signature.operands
         for k, operand in enumerate(node.operands[len(operands) :], len(operands)):
             operands.append(
-                self.default(defaults[k].default)
+                self.as_constant(defaults[k].default)
                 if operand is None
                 else self.lazy(operand)
                 if node.op.engine

@@ -156,20 +156,15 @@ class Requests(States):
             return super().member_call(receiver, node)
         given, named = self.given_to(node)
         try:
-            slots, chosen = _GRADIENT.bind("gradient", len(given), list(named))
+            operands, options = _GRADIENT.bound("gradient", given, named)
         except BindingError:
-            slots, chosen = [], {}
-        if node.name != "gradient" or not slots or None in slots:
+            operands, options = [], {}
+        if node.name != "gradient" or not operands:
             raise NotCompiled(f"this `.{node.name}` of a tape is not compiled", node.span)
-
-        def argument(place: Any) -> Any:
-            return named[place] if type(place) is str else given[place]
-
-        options = {name: argument(place) for name, place in chosen.items()}
         if receiver.is_open or (receiver.spent and not receiver.persistent):
             raise NotCompiled("this tape can't be asked here", node.span)
         receiver.spent = True
-        target, sources = map(argument, slots)
+        target, sources = operands
         return self.gradients(target, sources, options, node.span, receiver)
 
     # ---- requests --------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Record(Entity):
 # ---- kinds ---------------------------------------------------------------------------------------
 
 
-class MixedKind(Struct):
+class MixedOf(Struct):
     """The kind of a `Mixed`, by the type of its float."""
 
     type: Scalar
@@ -179,7 +179,7 @@ class Known(Entity):
 
 Kind: TypeAlias = (
     Scalar
-    | MixedKind
+    | MixedOf
     | MaybeOf
     | OrNoneOf
     | ListOf
@@ -226,7 +226,7 @@ def kind_of(held: Any) -> Kind:
         return TableOf(kind_of(held.columns))
     if isinstance(held, Mixed):
         assert isinstance(held.real.type, Scalar)
-        return MixedKind(held.real.type)
+        return MixedOf(held.real.type)
     if isinstance(held, Word):
         return WordOf(held.words)
     if isinstance(held, Maybe):
@@ -299,7 +299,7 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
     elif isinstance(kind, TableOf):
         yield from types_of(kind.columns)
         yield I64
-    elif isinstance(kind, MixedKind):
+    elif isinstance(kind, MixedOf):
         yield from (BOOL, I64, kind.type)
     elif isinstance(kind, WordOf):
         yield I64
@@ -324,7 +324,7 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return ListOrArray(next(values), rebuilt(kind.array, values))
     if isinstance(kind, TableOf):
         return Table(rebuilt(kind.columns, values), next(values))
-    if isinstance(kind, MixedKind):
+    if isinstance(kind, MixedOf):
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, WordOf):
         return Word(next(values), kind.words)

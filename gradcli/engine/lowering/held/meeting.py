@@ -25,7 +25,7 @@ from .kinds import (
     Maybe,
     MaybeOf,
     Mixed,
-    MixedKind,
+    MixedOf,
     OrNone,
     OrNoneOf,
     Record,
@@ -84,10 +84,10 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
         return ListOrArrayOf(both) if isinstance(both, ArrayOf | StoredOf) else differ
     if _words(a) and _words(b):
         return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
-    reals = [k.type if isinstance(k, MixedKind) else k for k in (a, b) if k != I64]
+    reals = [k.type if isinstance(k, MixedOf) else k for k in (a, b) if k != I64]
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
-    return MixedKind(real) if isinstance(real, Scalar) and is_one else differ
+    return MixedOf(real) if isinstance(real, Scalar) and is_one else differ
 
 
 def _array_of(kind: Kind) -> ArrayOf | StoredOf | None:
@@ -169,7 +169,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
             place = builder.apply("where", [is_here, other, place])
         return Word(place, kind.words)
     if held.type == I64:
-        assert isinstance(kind, MixedKind)
+        assert isinstance(kind, MixedOf)
         return Mixed(constant(True), held, builder.zero(kind.type))
     return Mixed(constant(False), constant(0), held)
 

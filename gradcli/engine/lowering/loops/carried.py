@@ -20,7 +20,7 @@ from ..held.kinds import (
     Kind,
     ListOf,
     ListOrArrayOf,
-    MixedKind,
+    MixedOf,
     OrNoneOf,
     RecordOf,
     flat,
@@ -388,7 +388,7 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
     if isinstance(before, ListOf | RecordOf) and isinstance(after, ListOf | RecordOf):
         changes = set(map(_change, before.items, after.items))
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
-    is_int = before == I64 or isinstance(before, MixedKind)
+    is_int = before == I64 or isinstance(before, MixedOf)
     return "float" if is_int and isinstance(after, Scalar) and is_float(after) else ""
 
 

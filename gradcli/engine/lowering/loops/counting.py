@@ -7,6 +7,7 @@ from typing import Any
 
 from ....diagnostics import Span
 from ...ir.instructions import Check, Value
+from ...ir.numbers import Numbers
 from ...ir.types import I64
 from ..builtins.reductions import Options
 from ..held.names import NotCompiled
@@ -50,6 +51,5 @@ class Counting(GrowingLists):
         size = step if up else self.builder.apply("neg", [step], span)
         if self.builder.known.get(size) == 1:
             return count
-        rounding = self.builder.apply("sub", [size, self.builder.constant(1)], span)
-        rounded = self.builder.apply("add", [count, rounding], span)
-        return self.builder.apply("floordiv", [rounded, size], span)
+        rounded_up = Numbers(self.builder, span).formula(lambda n, size: (n + (size - 1)) // size)
+        return rounded_up(count, size)

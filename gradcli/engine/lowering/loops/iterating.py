@@ -165,12 +165,7 @@ class Iterating(Loops):
         except Picks as reason:
             if id(node) not in reason.nodes:
                 raise
-        try:
-            with self.attempt():
-                by_turns()
-        except Picks:
-            raise
-        except NotCompiled:
+        if not self.lowers(by_turns):
             self.stays_loop.add(id(node))
             as_loop()
 

@@ -16,17 +16,16 @@ from ..held.names import NotCompiled, Picks
 from ..held.ranges import Ints, Zipped
 from .arrays import MAX_ELEMENTS
 from .dicts import Key
-from .long_lists import Path
+from .lists import Lists, Path
 from .parts import Step, has_arrays
 from .stored import Pending
-from .tables import Tables
 
 NEW_AXIS = None
 # An item in the brackets of an index: a step, `...` for the axes in between, or a new axis.
 Item = Step | EllipsisType | None
 
 
-class Elements(Tables):
+class Elements(Lists):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:

@@ -65,7 +65,7 @@ def pullback_of(
     region: Region,
     wrt: Sequence[int],
     of: Sequence[int],
-    regions: Regions | None = None,
+    regions: Regions,
     unsure: Sequence[int] = (),
     sums: Sequence[int] = (),
 ) -> Region:

@@ -1,4 +1,8 @@
-"""Tables: lists of items of one form, in memory.
+"""Lists in memory in IR: lists of many numbers, and tables, which are lists of items of one form.
+
+A list of numbers is one value, as an array is, where a program changes it at an index that isn't
+known. Its numbers are those of a list: a number of another type, or a row of another length,
+doesn't fit into it.
 
 A list is a table where it has many rows, so that a loop goes through them, and where its number of
 items isn't known, as where a loop appends to it under a condition. Such a table has room for some
@@ -12,19 +16,66 @@ from typing import Any
 
 from ....diagnostics import Span
 from ...ir.instructions import Check, Value
-from ...ir.types import BOOL, Scalar
-from ..held.columns import columns_of, room_of, table
-from ..held.kinds import Record, Stored, Table, TableOf, flat, kind_of, leaves_of, plain
+from ...ir.numbers import Numbers
+from ...ir.types import BOOL, ArrayType, Scalar
+from ..held.columns import array_type, columns_of, in_memory, room_of, table
+from ..held.kinds import Record, Stored, StoredOf, Table, TableOf, flat, kind_of, leaves_of, plain
 from ..held.names import NotCompiled
 from .arrays import MAX_ELEMENTS
-from .long_lists import LongLists
+from .dicts import Dicts, Key
 from .parts import Step
 
+# One step to the target of an assignment: a key, or an index in brackets.
+Path = Key | Sequence[Step]
 
-class Tables(LongLists):
-    """The lowering of tables."""
 
-    # ---- rows that are known or given ------------------------------------------------------------
+class Lists(Dicts):
+    """The lowering of lists in memory.
+
+    puts_lists_in_memory  whether it puts lists of numbers in memory
+    """
+
+    puts_lists_in_memory = False
+
+    def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
+        raise NotImplementedError
+
+    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+        raise NotImplementedError
+
+    # ---- lists of many numbers -------------------------------------------------------------------
+
+    def together(self, held: Any, path: Sequence[Path]) -> Sequence[Path]:
+        """A path, with the ints in brackets one after another in one: `m[i][j]` of an array or a
+        list in memory is `m[i, j]`."""
+        ints, rows = _leading_ints(path)
+        if not isinstance(held, Stored) or not ints or len(ints) > len(held.shape):
+            return path
+        return [ints, *path[rows:]]
+
+    def changed_in_memory(self, held: Any, path: Sequence[Path], value: Any) -> Any:
+        """A list that is about to be changed at a path, in memory if it has many numbers and
+        nothing tells where it changes."""
+        ints, rows = _leading_ints(path)
+        if not self.puts_lists_in_memory or type(held) is not tuple or rows < len(path):
+            return held
+        kind = array_type(kind_of(held))
+        if kind is None or kind.size <= MAX_ELEMENTS or len(ints) > len(kind.shape):
+            return held
+        is_known = all(step in self.builder.known for step in ints)
+        if is_known or not fits(value, kind.element, kind.shape[len(ints) :]):
+            return held
+        return in_memory(self.builder, held, kind)
+
+    def list_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
+        """A list of many numbers with another number, or other numbers, at some ints."""
+        is_at_ints = all(isinstance(step, Value) for step in steps)
+        if not is_at_ints or not fits(value, held.type.element, held.shape[len(steps) :]):
+            raise NotCompiled("this change of a list of many numbers is not compiled", span)
+        put = self.stacked(value, span) if type(value) is tuple else value
+        return Stored(self.stored_with(held, steps, put, span).value, listed=True)
+
+    # ---- tables of rows that are known or given --------------------------------------------------
 
     def as_table(self, held: Any) -> Any:
         """A list of many rows of one form, all of whose numbers are known, in memory; anything else
@@ -43,7 +94,7 @@ class Tables(LongLists):
         known = numbers and all(value in self.builder.known for value in flat(held))
         return known and any(True for _ in flat(held[0])) and all(kind_of(v) == kind for v in held)
 
-    # ---- reading ---------------------------------------------------------------------------------
+    # ---- tables: reading -------------------------------------------------------------------------
 
     def row(self, columns: Any, index: Value, span: Span) -> Any:
         """The item of a table at an index that is in range."""
@@ -74,12 +125,9 @@ class Tables(LongLists):
 
     def bound_in(self, count: Value, bound: int, span: Span) -> Value:
         """A known bound of a slice of so many items, as a place among them."""
-        apply, known = self.builder.apply, self.builder.constant(bound)
-        if bound >= 0:
-            return apply("minimum", [known, count], span)
-        return apply(
-            "maximum", [apply("add", [count, known], span), self.builder.constant(0)], span
-        )
+        m, known = Numbers(self.builder, span), self.builder.constant(bound)
+        place = m.minimum(known, count) if bound >= 0 else m.maximum(m.add(count, known), 0)
+        return m.value(place)
 
     def moved_up(self, columns: Any, start: Value) -> Any:
         """The columns without the items before a place. Behind the items, there may be anything."""
@@ -108,7 +156,7 @@ class Tables(LongLists):
         found: Value = self.counted_from_0(at, size, span)
         return found
 
-    # ---- changing --------------------------------------------------------------------------------
+    # ---- tables: changing ------------------------------------------------------------------------
 
     def appended(self, held: Table, item: Any, span: Span) -> Table:
         """A table with one more item."""
@@ -146,5 +194,21 @@ class Tables(LongLists):
         pairs = zip(columns, item, strict=True)
         return tuple([self.with_row(column, place, part, span) for column, part in pairs])
 
-    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
-        raise NotImplementedError
+
+def _leading_ints(path: Sequence[Path]) -> tuple[list[Step], int]:
+    """The ints with which a path begins, and how many of its steps these are."""
+    ints: list[Step] = []
+    for k, step in enumerate(path):
+        if isinstance(step, Key) or not all(isinstance(each, Value) for each in step):
+            return ints, k
+        ints += step
+    return ints, len(path)
+
+
+def fits(value: Any, element: Scalar, shape: tuple[int, ...]) -> bool:
+    """Whether a value is a number of a type, or lists of such numbers of a shape."""
+    kind = kind_of(value)
+    if not shape:
+        return kind == element
+    found = kind.type if isinstance(kind, StoredOf) and kind.listed else array_type(kind)
+    return found == ArrayType(element, shape)

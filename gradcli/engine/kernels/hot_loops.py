@@ -31,15 +31,15 @@ ENDLESS = range(2**62)
 Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 
-def tiered_loop(c: Compiler, node: program.While | program.For) -> TieredLoop | None:
+def hot_loop(c: Compiler, node: program.While | program.For) -> HotLoop | None:
     """The object that runs a loop once it is long; None where nothing is compiled."""
     if not c.compiles:
         return None
     declared = [slot for slot in assigned([node]) if slot.index in c.declared]
-    return TieredLoop(node, alive_after(c, node), declared)
+    return HotLoop(node, alive_after(c, node), declared)
 
 
-class TieredLoop:
+class HotLoop:
     """Runs the iterations of a loop, by kernels once it is long."""
 
     def __init__(
