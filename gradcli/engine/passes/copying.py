@@ -74,6 +74,16 @@ def rebuilt(
     return new
 
 
+def with_result(
+    instructions: Iterable[Instruction], found: Value, result: Value
+) -> list[Instruction]:
+    """Instructions, of which one gives `found`: it gives `result` instead."""
+    return [
+        rebuilt(made, made.operands, (result,), blocks_of(made)) if found in made.results else made
+        for made in instructions
+    ]
+
+
 def replace(block: Block, names: Renamed) -> None:
     """Replaces values from outside in a block, which is changed."""
     for k, made in enumerate(block.instructions):
