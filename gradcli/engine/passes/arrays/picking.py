@@ -73,7 +73,7 @@ class Picking(Writer):
         builder = self.builder
 
         def is_index(at: Sequence[Value]) -> Value:
-            return builder.is_index(self.element(indices, at), n)
+            return builder.is_index(self.builder.element_at(indices, at), n)
 
         if shape := dimensions(indices.type):
             true = builder.constant(True)
@@ -81,29 +81,15 @@ class Picking(Writer):
         else:
             are_indices = is_index(())
         builder.add(Check(are_indices))
-        return lambda at: builder.from_start(self.element(indices, at), n)
+        return lambda at: builder.from_start(self.builder.element_at(indices, at), n)
 
     # ---- elements --------------------------------------------------------------------------------
-
-    def element(self, value: Value, at: Sequence[Value]) -> Value:
-        """The number of a value at a point, to whose shape it is broadcast."""
-        shape = dimensions(value.type)
-        if not shape:
-            return value
-        steps = [step * (size > 1) for size, step in zip(shape, strides(shape), strict=True)]
-        return self.builder.element(value, self.builder.place(at[-len(shape) :], steps))
 
     def read(self, array: Value, place: Place) -> Value:
         """The elements of an array at the places of all points of the result."""
         if not isinstance(self.kind, ArrayType):
             return self.builder.element(array, place(()))
-        steps = self.kind.strides
-
-        def point(at: Sequence[Value]) -> Sequence[Value]:
-            return self.builder.element(array, place(at)), self.builder.place(at, steps)
-
-        room = self.builder.room(self.kind)
-        return self.builder.each(self.kind.shape, [("put", room)], point)[0]
+        return self.builder.array(self.kind, lambda at: self.builder.element(array, place(at)))
 
     def zeros(self) -> Value:
         return self.builder.zero(self.kind)
@@ -112,7 +98,7 @@ class Picking(Writer):
         """An array with the numbers of a value added at the places of all points."""
 
         def point(at: Sequence[Value]) -> Sequence[Value]:
-            number = self.builder.cast(self.element(value, at), element_of(self.kind))
+            number = self.builder.cast(self.builder.element_at(value, at), element_of(self.kind))
             return number, place(at)
 
         if points:
