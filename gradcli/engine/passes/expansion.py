@@ -15,14 +15,13 @@ from ..ir.instructions import (
     Region,
     Structural,
     Value,
-    blocks_of,
 )
 from ..ir.types import Scalar
 from .arrays.lookups import Lookups
 from .arrays.picking import Picking
 from .arrays.small_matrices import SmallMatrices
 from .arrays.writing import Writer
-from .copying import rebuilt, with_result
+from .copying import with_blocks, with_result
 from .rules import NoRule
 
 _WRITERS: dict[str, type[Writer]] = {
@@ -44,8 +43,7 @@ def _expanded(block: Block) -> Block:
             writer = _WRITERS.get(made.op.name)
             instructions += (writer and writer(made.results[0].type).written(made)) or [made]
         else:
-            inner = [_expanded(each) for each in blocks_of(made)]
-            instructions.append(rebuilt(made, made.operands, made.results, inner))
+            instructions.append(with_blocks(made, _expanded))
     return Block(block.parameters, instructions, block.results)
 
 
