@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from ...diagnostics import CallSite, Diagnostic, GradcliError
 from ...lang import program
 from ...ops import OPS
+from ...structs import Struct
 from ..backends.backend import dtype_name, is_complex, shape_of
 from ..operations.apply import apply, to_array
 from ..operations.iteration import unpacked
@@ -25,23 +26,15 @@ WHERE = OPS["where"]
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 
 
-class RuleAnswer:
+class RuleAnswer(Struct):
     """Reads what the rule of a function returned. `operands` are the inputs of the record, which
     say their shapes and dtypes."""
 
-    def __init__(
-        self,
-        run: Run,
-        function: program.Function,
-        rule: program.Function,
-        site: Site,
-        operands: Any,
-    ) -> None:
-        self.run = run
-        self.function = function
-        self.rule = rule
-        self.site = site
-        self.operands = operands
+    run: Run
+    function: program.Function
+    rule: program.Function
+    site: Site
+    operands: Any
 
     def gradients(self, parameters: List, answer: Any, dy: Any) -> dict[int, Any]:
         """The gradients that aren't none, by positions of the record's inputs, in their shapes and

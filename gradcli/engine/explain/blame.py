@@ -18,7 +18,7 @@ from ..values.contents import is_finite
 from ..values.kinds import Variable, show
 from ..values.lanes import Lanes
 from .ancestry import Ancestor, Ancestry
-from .nonfinite import Maker, maker, maker_at
+from .nonfinite import Maker, first_place, maker, maker_at
 from .reasons import Reason
 from .walks import Edge, Walk, partial_by
 
@@ -76,7 +76,7 @@ def blame_gradient(
             places = _bad_places(run, partial, walk.bad.get((record.number, at)))
             found = blame_value(run, ancestry, record, places)
             return found or (
-                _of_edge(record, edge, partial, _place(run, places)),
+                _of_edge(record, edge, partial, first_place(run, places)),
                 Maker(record.number, record),
             )
         at, steps = edge.record, steps + 1
@@ -118,7 +118,7 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     if type(y) is Lanes:  # rows are described by the one that is at fault
         values = [v.array if type(v) is Lanes else v for v in values]
         y = y.array
-        place = _place(run, ~run.backend.xp.isfinite(y))
+        place = first_place(run, ~run.backend.xp.isfinite(y))
     operands = [element(v, y, place) for v in values]
     result = element(y, y, place)
     where = " in some rows" if y is not record.y else f" at {list(place)}" if place else ""
@@ -240,12 +240,6 @@ def _bad_places(run: Run, partial: Any, g: Any) -> Any:
         return None
     bad = ~run.backend.xp.isfinite(partial)
     return bad & (g != 0) if g is not None else bad
-
-
-def _place(run: Run, places: Any) -> tuple[int, ...]:
-    if places is None or not places.any():
-        return ()
-    return tuple([int(k) for k in run.backend.to_host(run.backend.xp.argwhere(places)[0])])
 
 
 def _of_edge(record: Ancestor, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:

@@ -161,10 +161,9 @@ class _Search:
         """Returns the maker for a record, or for its operand `plain`, a plain number."""
         witness = None if plain is None else self.ancestry.witness(record.operands[plain])
         if witness is not None:
-            return Maker(
-                witness.number, witness, None, _place(self.run, _nonfinite(self.run, witness.y))
-            )
-        return Maker(record.number, record, plain, _place(self.run, places))
+            place = first_place(self.run, _nonfinite(self.run, witness.y))
+            return Maker(witness.number, witness, None, place)
+        return Maker(record.number, record, plain, first_place(self.run, places))
 
     def known(self, operand: Any, number: int) -> Any:
         """Returns an operand, as its record or the record that made it kept it; None where neither
@@ -251,8 +250,9 @@ def _too_long(record: Ancestor) -> bool:
     return any(getattr(v, "size", 1) > LARGE for v in (record.y, *record.operands))
 
 
-def _place(run: Run, mask: Any) -> tuple[int, ...]:
-    if not shape_of(mask):
+def first_place(run: Run, mask: Any) -> tuple[int, ...]:
+    """Returns the first place in a mask; () if there is none, or it isn't an array."""
+    if not shape_of(mask) or not mask.any():
         return ()
     first = run.backend.xp.argwhere(mask)[0]
     return tuple([int(k) for k in run.backend.to_host(first)])

@@ -17,69 +17,61 @@ from .ancestry import Ancestor
 from .reasons import Reason
 from .walks import Edge, partial_by, size_of
 
-_STEPS = frozenset(("floor", "ceil", "round", "trunc", "sign", "floordiv"))
-_BOUNDS = frozenset(("clip", "minimum", "maximum"))
-_CHOICES = frozenset(
-    (
-        "max",
-        "min",
-        "median",
-        "where",
-        "getitem",
-        "take",
-        "gather",
-        "sort",
-        "part",
-        "tril",
-        "triu",
-        "diag",
+# Ops that give nothing on by what they are, each with the reason's code, its text, and the fix.
+_STOPS = {
+    op: reason
+    for ops, *reason in (
+        (
+            "relu",
+            "dead_relu",
+            "{name} is 0{at}, and flat there",
+            "`leaky_relu`, `softplus` or `gelu` pass something there, too",
+        ),
+        (
+            "floor ceil round trunc sign floordiv",
+            "flat",
+            "{name} is a step function, whose derivative is 0",
+            "compute with the value itself",
+        ),
+        (
+            "clip",
+            "clipped",
+            "{name} doesn't move{at}: a bound holds",
+            "inside the bounds it does; `softplus` is a smooth bound",
+        ),
+        (
+            "minimum maximum",
+            "clipped",
+            "{name} doesn't move{at}: the other value is taken",
+            "inside the bounds it does; `softplus` is a smooth bound",
+        ),
+        (
+            "max min median where getitem take gather sort part tril triu diag",
+            "not_chosen",
+            "{name} takes other values than this one",
+            "at inputs where it is chosen there is a gradient",
+        ),
+        (  # what flattens out so far that the slope is less than the smallest float
+            "sigmoid expit tanh erf erfc ndtr softmax log_softmax logsumexp softplus gelu silu exp "
+            "exp2 expm1 elu atan gammainc betainc logaddexp cross_entropy i0 i1",
+            "saturated",
+            "{name} is saturated{at}: its slope is 0 in floating point",
+            "keep its argument small: normalise it, or compute with logarithms (`log_softmax`, "
+            "`logsumexp`)",
+        ),
+        (
+            "abs norm hypot atan2 std sinc",
+            "kink",
+            "{name} has a kink{at}, where its derivative counts as 0",
+            "`gradcli ops` has the conventions at kinks",
+        ),
     )
-)
+    for op in ops.split()
+}
 _PRODUCTS = frozenset(
-    (
-        "mul",
-        "div",
-        "matmul",
-        "dot",
-        "inner",
-        "outer",
-        "kron",
-        "cross",
-        "einsum",
-        "prod",
-        "cumprod",
-        "xlogy",
-    )
-)
-_KINKS = frozenset(("abs", "norm", "hypot", "atan2", "std", "sinc"))
-# What flattens out so far that the slope is less than the smallest float.
-_FLATTENING = frozenset(
-    (
-        "sigmoid",
-        "expit",
-        "tanh",
-        "erf",
-        "erfc",
-        "ndtr",
-        "softmax",
-        "log_softmax",
-        "logsumexp",
-        "softplus",
-        "gelu",
-        "silu",
-        "exp",
-        "exp2",
-        "expm1",
-        "elu",
-        "atan",
-        "gammainc",
-        "betainc",
-        "logaddexp",
-        "cross_entropy",
-        "i0",
-        "i1",
-    )
-)
+    ("mul", "div", "matmul", "dot", "inner", "outer", "kron", "cross", "einsum", "prod", "cumprod",
+     "xlogy")
+)  # fmt: skip
 
 
 def zero_reason(run: Run, record: Ancestor, n: int, edge: Edge, mask: Any = None) -> Reason:
@@ -104,96 +96,35 @@ def _judged(
 ) -> tuple[str, str, str]:
     """Returns the reason code, its text, and the fix."""
     op = record.site.op.name
-    positions = [k for k, m in record.traced_operands() if m == n]
-    operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
-    at = _at(_within(operand, mask))
     if type(record.b) is OwnCall:
-        return (
-            "rule_gives_zero",
-            f"the rule of {name} gives 0 here",
-            "check the rule with `gradcli check`",
-        )
+        text = f"the rule of {name} gives 0 here"
+        return "rule_gives_zero", text, "check the rule with `gradcli check`"
+    positions = [k for k, m in record.traced_operands() if m == n]
+    at = _at(_within(record.operands[positions[0]], mask))
     if len(positions) > 1 and _cancels_itself(run, record, positions):
-        return (
-            "cancelled",
-            f"{name} takes it twice, and the two shares cancel",
-            "the result doesn't move with it",
-        )
-    if op == "relu":
-        return (
-            "dead_relu",
-            f"`relu` is 0{at}, and flat there",
-            "`leaky_relu`, `softplus` or `gelu` pass something there, too",
-        )
-    if op in _STEPS:
-        return (
-            "flat",
-            f"{name} is a step function, whose derivative is 0",
-            "compute with the value itself",
-        )
-    if op in _BOUNDS:
-        what = "a bound holds" if op == "clip" else "the other value is taken"
-        return (
-            "clipped",
-            f"{name} doesn't move{at}: {what}",
-            "inside the bounds it does; `softplus` is a smooth bound",
-        )
-    if op in _CHOICES:
-        return (
-            "not_chosen",
-            f"{name} takes other values than this one",
-            "at inputs where it is chosen there is a gradient",
-        )
+        text = f"{name} takes it twice, and the two shares cancel"
+        return "cancelled", text, "the result doesn't move with it"
     if op in _PRODUCTS and not _underflows(run, record, n, edge, mask):
-        other = _others(record, positions)
-        return (
-            "zero_factor",
-            f"{name} multiplies it by 0{other}",
-            "let the factor start at another value than 0",
-        )
-    if (
-        op == "softmax"
-        and type(record.y) is not Blank
-        and bool(((record.y > 0) & (record.y < 1)).any())
-    ):
-        return (
-            "cancelled",
-            "the elements of `softmax` always add up to 1",
-            "nothing is lost: their sum doesn't move",
-        )
-    if op in _FLATTENING:
-        fix = (
-            "keep its argument small: normalise it, or compute with logarithms (`log_softmax`, "
-            "`logsumexp`)"
-        )
-        return "saturated", f"{name} is saturated{at}: its slope is 0 in floating point", fix
-    if op in _KINKS:
-        return (
-            "kink",
-            f"{name} has a kink{at}, where its derivative counts as 0",
-            "`gradcli ops` has the conventions at kinks",
-        )
+        text = f"{name} multiplies it by 0{_others(record, positions)}"
+        return "zero_factor", text, "let the factor start at another value than 0"
+    if op == "softmax" and type(y := record.y) is not Blank and bool(((y > 0) & (y < 1)).any()):
+        text = "the elements of `softmax` always add up to 1"
+        return "cancelled", text, "nothing is lost: their sum doesn't move"
+    if op in _STOPS:
+        code, text, fix = _STOPS[op]
+        return code, text.format(name=name, at=at), fix
     if op == "setitem" and positions == [0]:
         return "not_chosen", "other values are put in its place", "keep it under another name"
     if op == "pow" and (number := _zero_operand(record, positions)):
         return "zero_factor", f"the {number} of `**` is 0", "let it start at another value than 0"
     if record.site.op.linear:
-        return (
-            "not_chosen",
-            f"the target doesn't depend on the elements of {name} that it is in",
-            "at elements that the target depends on there is a gradient",
-        )
+        text = f"the target doesn't depend on the elements of {name} that it is in"
+        return "not_chosen", text, "at elements that the target depends on there is a gradient"
     if _underflows(run, record, n, edge, mask):
-        return (
-            "vanished",
-            f"the product of slopes is less than the smallest float from {name} on",
-            "scale the values",
-        )
-    return (
-        "stationary",
-        f"the derivative of {name} is 0{at}",
-        "start elsewhere: here it is at a minimum, a maximum or a saddle",
-    )
+        text = f"the product of slopes is less than the smallest float from {name} on"
+        return "vanished", text, "scale the values"
+    text = f"the derivative of {name} is 0{at}"
+    return "stationary", text, "start elsewhere: here it is at a minimum, a maximum or a saddle"
 
 
 def _zero_operand(record: Ancestor, positions: list[int]) -> str:

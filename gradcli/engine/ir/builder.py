@@ -182,6 +182,14 @@ class Builder:
         self.add(Each(tuple(shape), values, ways, block, tuple(results)))
         return results
 
+    def array(self, kind: ArrayType, at: Callable[[Sequence[Value]], Value]) -> Value:
+        """A new array, by an `each`; `at` gives the element at indices."""
+
+        def body(indices: Sequence[Value]) -> list[Value]:
+            return [at(indices), self.place(indices, kind.strides)]
+
+        return self.each(kind.shape, [("put", self.room(kind))], body)[0]
+
     def product(
         self,
         left: Value,
@@ -214,6 +222,14 @@ class Builder:
         result = Value(array.array_type.element)
         self.add(Element(array, place, result))
         return result
+
+    def element_at(self, value: Value, indices: Sequence[Value]) -> Value:
+        """The element at indices of a shape to which a number or an array is broadcast."""
+        if not isinstance(kind := value.type, ArrayType):
+            return value
+        sizes = zip(kind.shape, kind.strides, strict=True)
+        steps = [0 if size == 1 else step for size, step in sizes]
+        return self.element(value, self.place(indices[len(indices) - len(steps) :], steps))
 
     def put(self, array: Value, place: Value, number: Value) -> Value:
         """The array with another number at one of its places."""

@@ -11,11 +11,11 @@ from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_nodes
 from ..backends.backend import INT_MAX
 from ..ir.builder import Builder, TooLong
-from ..ir.instructions import Block, Instruction, Region, Value
+from ..ir.instructions import Block, Region, Value
 from ..ir.printer import text
 from ..ir.types import BOOL, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats
 from ..passes.calls import Regions
-from ..passes.copying import used
+from ..passes.copying import needed_for, used
 from ..passes.expansion import expand
 from .held.flow import assigned, is_draw
 from .held.kinds import (
@@ -284,15 +284,13 @@ class _Main:
     def initial(self, state: Block) -> Initial:
         """The initial value that a block computes, with the code of the program before it that it
         needs."""
-        wanted, needed = used([state]), list[Instruction]()
-        for made in reversed(self.block.instructions) if wanted else ():
-            if not wanted.keys().isdisjoint(made.results):
-                needed.append(made)
-                wanted |= used([Block((), [made])])
+        wanted = used([state])
+        needed = needed_for(wanted, self.block.instructions) if wanted else []
+        block = Block((), [*needed, *state.instructions], state.results)
+        wanted = used([block])
         places = [k for k, value in enumerate(self.block.parameters) if value in wanted]
-        parameters = tuple([self.block.parameters[k] for k in places])
-        instructions = [*reversed(needed), *state.instructions]
-        return Initial(Region("state", Block(parameters, instructions, state.results)), places)
+        block.parameters = tuple([self.block.parameters[k] for k in places])
+        return Initial(Region("state", block), places)
 
 
 def _asks_of_variables(node: Any) -> bool:

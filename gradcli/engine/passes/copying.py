@@ -35,9 +35,23 @@ def with_each(block: Block, changed: Callable[[Builder, Each], Each]) -> Block:
         if isinstance(made, Each):
             builder.add(changed(builder, made))
         else:
-            inner = [with_each(each, changed) for each in blocks_of(made)]
-            builder.add(rebuilt(made, made.operands, made.results, inner))
+            builder.add(with_blocks(made, lambda block: with_each(block, changed)))
     return found
+
+
+def with_blocks(made: Instruction, changed: Callable[[Block], Block]) -> Instruction:
+    """An instruction with each of its blocks as `changed` returns it."""
+    return rebuilt(made, made.operands, made.results, list(map(changed, blocks_of(made))))
+
+
+def needed_for(values: Iterable[Value], instructions: Sequence[Instruction]) -> list[Instruction]:
+    """Those of the instructions that compute some values."""
+    needed, chosen = {*values}, list[Instruction]()
+    for made in reversed(instructions):
+        if not needed.isdisjoint(made.results):
+            needed.update(made.operands, used(blocks_of(made)))
+            chosen.append(made)
+    return chosen[::-1]
 
 
 def renamed(values: _Values, names: Renamed) -> _Values:
@@ -72,6 +86,16 @@ def rebuilt(
     for name, part, place in kind.PLACES:
         setattr(new, name, given[part][place])
     return new
+
+
+def with_result(
+    instructions: Iterable[Instruction], found: Value, result: Value
+) -> list[Instruction]:
+    """Instructions, of which one gives `found`: it gives `result` instead."""
+    return [
+        rebuilt(made, made.operands, (result,), blocks_of(made)) if found in made.results else made
+        for made in instructions
+    ]
 
 
 def replace(block: Block, names: Renamed) -> None:

@@ -10,21 +10,23 @@ from ...ops.rule_values import evaluate
 from ..ir.builder import Builder
 from ..ir.instructions import (
     Block,
-    Cast,
-    Constant,
     Instruction,
     Operation,
     Region,
     Structural,
     Value,
-    blocks_of,
 )
 from ..ir.types import Scalar
-from .arrays.lookups import looked_up
-from .arrays.picking import picked
-from .arrays.small_matrices import written_out
-from .copying import rebuilt
+from .arrays.lookups import Lookups
+from .arrays.picking import Picking
+from .arrays.small_matrices import SmallMatrices
+from .arrays.writing import Writer
+from .copying import with_blocks, with_result
 from .rules import NoRule
+
+_WRITERS: dict[str, type[Writer]] = {
+    name: writer for writer in (SmallMatrices, Lookups, Picking) for name in writer.entries
+}
 
 
 def expand(region: Region) -> Region:
@@ -38,10 +40,10 @@ def _expanded(block: Block) -> Block:
         if isinstance(made, Operation):
             instructions += _parts(made) if made.op.composed else [made]
         elif isinstance(made, Structural):
-            instructions += written_out(made) or looked_up(made) or picked(made) or [made]
+            writer = _WRITERS.get(made.op.name)
+            instructions += (writer and writer(made.results[0].type).written(made)) or [made]
         else:
-            inner = [_expanded(each) for each in blocks_of(made)]
-            instructions.append(rebuilt(made, made.operands, made.results, inner))
+            instructions.append(with_blocks(made, _expanded))
     return Block(block.parameters, instructions, block.results)
 
 
@@ -65,7 +67,4 @@ def _parts(made: Operation) -> list[Instruction]:
     assert forward is not None
     assert isinstance(kind, Scalar)
     found = builder.cast(lifted(evaluate(forward, made.operands, call)), kind)
-    [last] = [part for part in own.instructions if found in part.results]
-    assert isinstance(last, Operation | Constant | Cast)
-    last.result = made.result
-    return own.instructions
+    return with_result(own.instructions, found, made.result)

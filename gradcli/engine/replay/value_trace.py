@@ -36,14 +36,8 @@ class ValueTrace(KeepingTrace):
     """
 
     __slots__ = (
-        "_noted_at",
-        "elements",
-        "patience",
-        "rows_one_by_one",
-        "sweeps",
-        "updated",
-        "work",
-    )
+        "_noted_at", "elements", "patience", "rows_one_by_one", "sweeps", "updated", "work",
+    )  # fmt: skip
     sees_plain = False  # nobody asks this trace about values that aren't finite
 
     def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:

@@ -21,7 +21,7 @@ def text(form: Any) -> Any:
 
 def pretty(form: Any) -> str:
     """The form in two dimensions, of several lines."""
-    return str(sympy.pretty(_renamed(_whole(form)), use_unicode=True, wrap_line=False))
+    return str(sympy.pretty(each(_renamed, _whole(form)), use_unicode=True, wrap_line=False))
 
 
 def latex(form: Any) -> Any:
@@ -71,10 +71,6 @@ def _whole(form: Any) -> Any:
 
 def _renamed(form: Any) -> Any:
     """Renames symbols so that SymPy sets their indices: `x[0,1]` becomes x_{0,1}."""
-    if isinstance(form, list):
-        return [_renamed(item) for item in form]
-    if isinstance(form, dict):
-        return {key: _renamed(item) for key, item in form.items()}
     symbols = {
         x: sympy.Symbol(re.sub(r"\[(.*)\]$", r"_\1", x.name))
         for x in form.free_symbols

@@ -33,15 +33,8 @@ class FormTrace(KeepingTrace):
     """
 
     __slots__ = (
-        "dependent",
-        "names",
-        "outcomes",
-        "results",
-        "roots",
-        "script",
-        "states_of",
-        "weights",
-    )
+        "dependent", "names", "outcomes", "results", "roots", "script", "states_of", "weights",
+    )  # fmt: skip
     keeps_constants = True
     rows_one_by_one = MAX_RECORDS
 

@@ -35,18 +35,9 @@ class KeepingTrace(Trace):
     """
 
     __slots__ = (
-        "active",
-        "choices",
-        "conditions",
-        "declined",
-        "iterations",
-        "paused",
-        "room",
-        "segments",
-        "states",
-        "watched_constants",
-        "witnessed",
-    )
+        "active", "choices", "conditions", "declined", "iterations", "paused", "room", "segments",
+        "states", "watched_constants", "witnessed",
+    )  # fmt: skip
     keeps_all = True
     sees_plain = True
 

@@ -43,20 +43,9 @@ class Site:
     """
 
     __slots__ = (
-        "_complex",
-        "_on",
-        "_others",
-        "inline_operands",
-        "of",
-        "on_floats",
-        "op",
-        "operands",
-        "pull",
-        "reads",
-        "shares",
-        "span",
-        "takes_complex",
-    )
+        "_complex", "_on", "_others", "inline_operands", "of", "on_floats", "op", "operands",
+        "pull", "reads", "shares", "span", "takes_complex",
+    )  # fmt: skip
 
     def __init__(
         self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None
@@ -202,23 +191,9 @@ class Trace:
     """
 
     __slots__ = (
-        "below",
-        "calls",
-        "fresh",
-        "leaves",
-        "level",
-        "limit",
-        "main",
-        "number",
-        "recorders",
-        "requested",
-        "segment",
-        "swept",
-        "switched",
-        "variables",
-        "watched",
-        "windows",
-    )
+        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "recorders",
+        "requested", "segment", "swept", "switched", "variables", "watched", "windows",
+    )  # fmt: skip
     keeps_all = False
     keeps_constants = False
     sees_plain = False

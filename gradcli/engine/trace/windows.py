@@ -39,18 +39,9 @@ class Window:
     """
 
     __slots__ = (
-        "automatic",
-        "late",
-        "name",
-        "persistent",
-        "ranges",
-        "recording",
-        "spent",
-        "trace",
-        "uses",
-        "watch",
-        "watched",
-    )
+        "automatic", "late", "name", "persistent", "ranges", "recording", "spent", "trace", "uses",
+        "watch", "watched",
+    )  # fmt: skip
 
     def __init__(
         self, trace: Trace, name: str = "", automatic: bool = True, persistent: bool = True

@@ -49,18 +49,9 @@ class Recording:
     """
 
     __slots__ = (
-        "before",
-        "begin",
-        "inputs",
-        "limit",
-        "own",
-        "records",
-        "run",
-        "since",
-        "switched",
-        "trace",
+        "before", "begin", "inputs", "limit", "own", "records", "run", "since", "switched", "trace",
         "value",
-    )
+    )  # fmt: skip
 
     def __init__(self, call: DifferentiatedCall) -> None:
         """Makes a call with fresh inputs in place of the arguments that it is differentiated by."""

@@ -89,18 +89,9 @@ class Variable:
     """
 
     __slots__ = (
-        "__weakref__",
-        "box",
-        "grad",
-        "kind",
-        "name",
-        "number",
-        "origin",
-        "req",
-        "span",
-        "state",
+        "__weakref__", "box", "grad", "kind", "name", "number", "origin", "req", "span", "state",
         "watchers",
-    )
+    )  # fmt: skip
 
     def __init__(self, name: str, kind: str, span: Span, state: Any) -> None:
         self.name, self.kind, self.span = name, kind, span
@@ -175,18 +166,9 @@ class Code:
     its body."""
 
     __slots__ = (
-        "body",
-        "captured",
-        "hot",
-        "members",
-        "name",
-        "node",
-        "operations",
-        "parameters",
-        "self_slot",
-        "shared",
-        "template",
-    )
+        "body", "captured", "hot", "members", "name", "node", "operations", "parameters",
+        "self_slot", "shared", "template",
+    )  # fmt: skip
 
     name: str
     node: program.Function

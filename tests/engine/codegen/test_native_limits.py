@@ -227,7 +227,8 @@ def test_a_kernel_runs_in_several_threads_at_once() -> None:
 
 PROGRAM = """
 import resource, sys
-from gradcli.engine.codegen import kernel, python
+from gradcli.engine.codegen import kernel
+from gradcli.engine.codegen.python import regions as python
 from gradcli.engine.ir.parser import parse
 
 [region] = parse(sys.stdin.read())

@@ -132,77 +132,71 @@ def _is_there(make: Any, block: Any) -> Any:
 def _new(module: Any) -> Any:
     """The function that allocates memory, takes its bytes from those that are left, and puts it
     first in the list. It returns no address where there is no memory, or too few bytes are left."""
-    parameters = [ADDRESS.as_pointer(), INT, INT.as_pointer()]
-    function, make = own_function(module, "new_array", ADDRESS, parameters)
-    if make is None:
-        return function
-    first, size, memory = function.args
-    left = make.sub(make.load(memory), size)
-    with make.if_then(make.icmp_signed("<", left, ir.Constant(INT, 0))):
-        make.ret(NULL)
-    make.store(left, memory)
-    block = python(make, "PyMem_RawRealloc", NULL, size)
-    with make.if_then(make.icmp_unsigned("==", block, NULL)):
-        make.ret(NULL)
-    following = make.load(first)
-    make.store(following, _link(make, block, 0))
-    make.store(NULL, _link(make, block, 1))
-    with make.if_then(_is_there(make, following)):
-        make.store(block, _link(make, following, 1))
-    make.store(block, first)
-    make.ret(make.gep(block, [ir.Constant(INT, HEAD)]))
-    return function
+
+    def body(make: Any, first: Any, size: Any, memory: Any) -> Any:
+        left = make.sub(make.load(memory), size)
+        with make.if_then(make.icmp_signed("<", left, ir.Constant(INT, 0))):
+            make.ret(NULL)
+        make.store(left, memory)
+        block = python(make, "PyMem_RawRealloc", NULL, size)
+        with make.if_then(make.icmp_unsigned("==", block, NULL)):
+            make.ret(NULL)
+        following = make.load(first)
+        make.store(following, _link(make, block, 0))
+        make.store(NULL, _link(make, block, 1))
+        with make.if_then(_is_there(make, following)):
+            make.store(block, _link(make, following, 1))
+        make.store(block, first)
+        return make.gep(block, [ir.Constant(INT, HEAD)])
+
+    takes = [ADDRESS.as_pointer(), INT, INT.as_pointer()]
+    return own_function(module, "new_array", ADDRESS, takes, body, noinline=True)
 
 
 def _free(module: Any) -> Any:
     """The function that takes an array out of the list, frees it, and gives its bytes back."""
-    parameters = [ADDRESS.as_pointer(), ADDRESS, INT, INT.as_pointer()]
-    function, make = own_function(module, "free_array", NOTHING, parameters)
-    if make is None:
-        return function
-    first, array, size, memory = function.args
-    make.store(make.add(make.load(memory), size), memory)
-    block = make.gep(array, [ir.Constant(INT, -HEAD)])
-    following, before = (make.load(_link(make, block, k)) for k in (0, 1))
-    with make.if_else(_is_there(make, before)) as (inside, at_start):
-        with inside:
-            make.store(following, _link(make, before, 0))
-        with at_start:
-            make.store(following, first)
-    with make.if_then(_is_there(make, following)):
-        make.store(before, _link(make, following, 1))
-    python(make, "PyMem_RawFree", block)
-    make.ret_void()
-    return function
+
+    def body(make: Any, first: Any, array: Any, size: Any, memory: Any) -> None:
+        make.store(make.add(make.load(memory), size), memory)
+        block = make.gep(array, [ir.Constant(INT, -HEAD)])
+        following, before = (make.load(_link(make, block, k)) for k in (0, 1))
+        with make.if_else(_is_there(make, before)) as (inside, at_start):
+            with inside:
+                make.store(following, _link(make, before, 0))
+            with at_start:
+                make.store(following, first)
+        with make.if_then(_is_there(make, following)):
+            make.store(before, _link(make, following, 1))
+        python(make, "PyMem_RawFree", block)
+
+    takes = [ADDRESS.as_pointer(), ADDRESS, INT, INT.as_pointer()]
+    return own_function(module, "free_array", NOTHING, takes, body, noinline=True)
 
 
 def _release(module: Any) -> Any:
     """The function that frees all arrays of the list."""
-    function, make = own_function(module, "release_arrays", NOTHING, [ADDRESS.as_pointer()])
-    if make is None:
-        return function
-    (first,) = function.args
-    head, body, end = (function.append_basic_block() for _ in range(3))
-    make.branch(head)
-    make.position_at_end(head)
-    block = make.load(first)
-    make.cbranch(_is_there(make, block), body, end)
-    make.position_at_end(body)
-    make.store(make.load(_link(make, block, 0)), first)
-    python(make, "PyMem_RawFree", block)
-    make.branch(head)
-    make.position_at_end(end)
-    make.ret_void()
-    return function
+
+    def body(make: Any, first: Any) -> None:
+        head, body, end = (make.append_basic_block() for _ in range(3))
+        make.branch(head)
+        make.position_at_end(head)
+        block = make.load(first)
+        make.cbranch(_is_there(make, block), body, end)
+        make.position_at_end(body)
+        make.store(make.load(_link(make, block, 0)), first)
+        python(make, "PyMem_RawFree", block)
+        make.branch(head)
+        make.position_at_end(end)
+
+    takes = [ADDRESS.as_pointer()]
+    return own_function(module, "release_arrays", NOTHING, takes, body, noinline=True)
 
 
 def _fill(module: Any, kind: Any) -> Any:
     """The function that puts a number in all places of an array."""
-    name = f"fill_{kind.pointee}"
-    function, make = own_function(module, name, NOTHING, [kind, INT, kind.pointee])
-    if make is None:
-        return function
-    array, size, number = function.args
-    count_up(make, size, 1, lambda k: make.store(number, at(make, array, k)))
-    make.ret_void()
-    return function
+
+    def body(make: Any, array: Any, size: Any, number: Any) -> None:
+        count_up(make, size, 1, lambda k: make.store(number, at(make, array, k)))
+
+    takes = [kind, INT, kind.pointee]
+    return own_function(module, f"fill_{kind.pointee}", NOTHING, takes, body, noinline=True)

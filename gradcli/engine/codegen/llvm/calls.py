@@ -64,15 +64,15 @@ class Calls:
     def _caller(self, arity: int) -> Any:
         """The function that calls a Python function of `arity` floats. It returns a status, 0
         unless that raises."""
-        parameters = [DOUBLE.as_pointer(), ADDRESS, *[DOUBLE] * arity]
-        caller, make = own_function(self.builder.module, f"call_{arity}", STATUS, parameters)
-        if make is None:
-            return caller
-        result, callee, *values = caller.args
-        found = python(make, "PyObject_CallFunction", callee, text_of(make, "d" * arity), *values)
-        with make.if_then(make.icmp_unsigned("==", found, NULL), likely=False):
-            make.ret(STATUS(1))
-        make.store(python(make, "PyFloat_AsDouble", found), result)
-        python(make, "Py_DecRef", found)
-        make.ret(STATUS(0))
-        return caller
+
+        def body(make: Any, result: Any, callee: Any, *values: Any) -> Any:
+            types = text_of(make, "d" * arity)
+            found = python(make, "PyObject_CallFunction", callee, types, *values)
+            with make.if_then(make.icmp_unsigned("==", found, NULL), likely=False):
+                make.ret(STATUS(1))
+            make.store(python(make, "PyFloat_AsDouble", found), result)
+            python(make, "Py_DecRef", found)
+            return STATUS(0)
+
+        module, takes = self.builder.module, [DOUBLE.as_pointer(), ADDRESS, *[DOUBLE] * arity]
+        return own_function(module, f"call_{arity}", STATUS, takes, body, noinline=True)

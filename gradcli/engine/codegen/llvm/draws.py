@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ...ir.instructions import Structural
 from ...ir.types import dimensions
-from .frame import ADDRESS, BIT, DOUBLE, FLOAT, INT, NOTHING, count_up, declared
+from .frame import ADDRESS, BIT, DOUBLE, FLOAT, INT, NOTHING, count_up, declared, own_function
 from .machine import offer_random
 
 WORD, WIDE = ir.IntType(32), ir.IntType(128)
@@ -84,7 +84,7 @@ def _filler(module: Any, name: str, kind: Any) -> Any:
         make.call(_begin(module), [generator, seed, number])
         _FILLING[name](make, make.bitcast(generator, ADDRESS), *rest)
 
-    return _function(module, f"draw_{name}_{kind.pointee}", NOTHING, parameters, body)
+    return own_function(module, f"draw_{name}_{kind.pointee}", NOTHING, parameters, body)
 
 
 def _normal(make: Any, state: Any, mean: Any, std: Any, size: Any, into: Any) -> None:
@@ -136,7 +136,7 @@ def _unit(module: Any) -> Any:
         bits = make.lshr(make.call(_next(module), [state]), ir.Constant(INT, 11))
         return make.fmul(make.uitofp(bits, DOUBLE), ir.Constant(DOUBLE, UNIT))
 
-    return _function(module, "draw_unit", DOUBLE, [ADDRESS], body)
+    return own_function(module, "draw_unit", DOUBLE, [ADDRESS], body)
 
 
 def _next(module: Any) -> Any:
@@ -153,7 +153,7 @@ def _next(module: Any) -> Any:
         make.store(make.add(k, ir.Constant(INT, 1)), used)
         return make.load(_part(make, generator, make.add(k, ir.Constant(INT, BLOCK))))
 
-    return _function(module, "draw_next", INT, [ADDRESS], body)
+    return own_function(module, "draw_next", INT, [ADDRESS], body)
 
 
 def _next_half(module: Any) -> Any:
@@ -170,7 +170,7 @@ def _next_half(module: Any) -> Any:
         high = make.lshr(word, ir.Constant(INT, 32))
         return make.trunc(make.select(waits, high, word), WORD)
 
-    return _function(module, "draw_next_half", WORD, [ADDRESS], body)
+    return own_function(module, "draw_next_half", WORD, [ADDRESS], body)
 
 
 def _new_block(make: Any, generator: Any) -> None:
@@ -209,7 +209,7 @@ def _begin(module: Any) -> Any:
         make.store(ir.Constant(INT, SIZE), _part(make, generator, USED))
 
     kinds = [GENERATOR.as_pointer(), INT, INT]
-    return _function(module, "draw_begin", NOTHING, kinds, body)
+    return own_function(module, "draw_begin", NOTHING, kinds, body)
 
 
 def _key(make: Any, seed: Any, number: Any) -> list[Any]:
@@ -261,20 +261,3 @@ def _part(make: Any, array: Any, k: Any) -> Any:
     """The address of an element of an array."""
     k = ir.Constant(INT, k) if isinstance(k, int) else k
     return make.gep(array, [ir.Constant(INT, 0), k], inbounds=True)
-
-
-def _function(
-    module: Any, name: str, gives: Any, takes: Sequence[Any], body: Callable[..., Any]
-) -> Any:
-    """A function of the module, which is made once. `body` emits it, and returns its result."""
-    if name in module.globals:
-        return module.globals[name]
-    function = ir.Function(module, ir.FunctionType(gives, takes), name)
-    function.linkage = "internal"
-    make = ir.IRBuilder(function.append_basic_block())
-    found = body(make, *function.args)
-    if gives == NOTHING:
-        make.ret_void()
-    else:
-        make.ret(found)
-    return function

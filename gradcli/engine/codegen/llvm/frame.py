@@ -79,14 +79,29 @@ class Pure(Described):
     said = "nounwind willreturn memory(none)"
 
 
-def own_function(module: Any, name: str, result: Any, parameters: Sequence[Any]) -> tuple[Any, Any]:
-    """A function of a module, and a builder for it; no builder if it is there already."""
+def own_function(
+    module: Any,
+    name: str,
+    gives: Any,
+    takes: Sequence[Any],
+    body: Callable[..., Any],
+    noinline: bool = False,
+) -> Any:
+    """A function of a module, which is made once. `body` gets a builder and the parameters, emits
+    the code, and returns the result. `noinline`: LLVM doesn't inline it."""
     if name in module.globals:
-        return module.globals[name], None
-    function = ir.Function(module, ir.FunctionType(result, parameters), name)
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(gives, takes), name)
     function.linkage = "internal"
-    function.attributes.add("noinline")
-    return function, ir.IRBuilder(function.append_basic_block())
+    if noinline:
+        function.attributes.add("noinline")
+    make = ir.IRBuilder(function.append_basic_block())
+    found = body(make, *function.args)
+    if gives == NOTHING:
+        make.ret_void()
+    else:
+        make.ret(found)
+    return function
 
 
 def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], object]) -> None:
@@ -267,16 +282,16 @@ class KernelFrame(Frame):
 def _unboxing(module: Any, kind: Any) -> Any:
     """The function that unboxes a number. It returns its status and the number."""
     result = ir.LiteralStructType([STATUS, kind])
-    function, make = own_function(module, f"unboxed_{kind}", result, [ADDRESS])
-    if make is None:
-        return function
-    name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
-    value = python(make, name, *function.args)
-    found = make.insert_value(ir.Constant(result, (DONE, ir.Undefined)), value, 1)
-    equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
-    with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
-        is_error = make.icmp_unsigned("!=", python(make, "PyErr_Occurred"), NULL)
-        with make.if_then(is_error):
-            make.ret(ir.Constant(result, (RAISED, ir.Undefined)))
-    make.ret(found)
-    return function
+
+    def body(make: Any, argument: Any) -> Any:
+        name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
+        value = python(make, name, argument)
+        found = make.insert_value(ir.Constant(result, (DONE, ir.Undefined)), value, 1)
+        equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
+        with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
+            is_error = make.icmp_unsigned("!=", python(make, "PyErr_Occurred"), NULL)
+            with make.if_then(is_error):
+                make.ret(ir.Constant(result, (RAISED, ir.Undefined)))
+        return found
+
+    return own_function(module, f"unboxed_{kind}", result, [ADDRESS], body, noinline=True)

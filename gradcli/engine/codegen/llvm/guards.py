@@ -155,19 +155,19 @@ class Guards:
     def _poll(self) -> Any:
         """The function that lets other threads run. It raises what a signal handler raises, as its
         status says."""
-        poll, make = own_function(self.builder.module, "poll", STATUS, [])
-        if make is None:
-            return poll
-        if self.unlocked:
-            state = python(make, "PyGILState_Ensure")
-            raised = python(make, "PyErr_CheckSignals")
-            python(make, "PyGILState_Release", state)
-        else:
-            python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
-            raised = python(make, "PyErr_CheckSignals")
-        has_raised = make.icmp_signed("!=", raised, STATUS(0))
-        make.ret(make.select(has_raised, STATUS(RAISED), STATUS(DONE)))
-        return poll
+
+        def body(make: Any) -> Any:
+            if self.unlocked:
+                state = python(make, "PyGILState_Ensure")
+                raised = python(make, "PyErr_CheckSignals")
+                python(make, "PyGILState_Release", state)
+            else:
+                python(make, "PyEval_RestoreThread", python(make, "PyEval_SaveThread"))
+                raised = python(make, "PyErr_CheckSignals")
+            has_raised = make.icmp_signed("!=", raised, STATUS(0))
+            return make.select(has_raised, STATUS(RAISED), STATUS(DONE))
+
+        return own_function(self.builder.module, "poll", STATUS, [], body, noinline=True)
 
     def release(self) -> None:
         """Frees the memory of the stacks."""

@@ -12,20 +12,16 @@ from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 
+from ..scalar_ops import LIBRARY
 from .frame import ADDRESS, DOUBLE, Pure
 from .machine import address_of, processor
 
-LIBRARY = "libmvec.so.1"
+LIBMVEC = "libmvec.so.1"
 VERSIONS = "vector-function-abi-variant"  # the attribute that names them
 # For each kind of processor: its letter, the numbers in a register, and the feature that it needs.
 _KINDS = (("n", 2, "+neon"), ("d", 4, "+avx2"), ("e", 8, "+avx512f"))
-ULPS = (
-    3.0  # the largest error of results, measured in `tests/engine/codegen/test_vector_functions.py`
-)
-ACCURATE = {
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh",
-    "atanh", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "pow", "erf", "erfc",
-}  # fmt: skip
+# The largest error of results, measured in `tests/engine/codegen/test_vector_functions.py`.
+ULPS = 3.0
 
 
 class Version(NamedTuple):
@@ -40,7 +36,7 @@ class Version(NamedTuple):
 @cache
 def vector_versions(name: str, arity: int) -> tuple[Version, ...]:
     """The versions of a function of the C library that this processor can run."""
-    if name not in ACCURATE or not _is_there():
+    if name not in LIBRARY or not _is_there():
         return ()
     features = processor().features.split(",")
     versions = [
@@ -54,7 +50,7 @@ def vector_versions(name: str, arity: int) -> tuple[Version, ...]:
 @cache
 def _is_there() -> bool:
     try:
-        binding.load_library_permanently(LIBRARY)
+        binding.load_library_permanently(LIBMVEC)
     except RuntimeError:
         return False
     return True

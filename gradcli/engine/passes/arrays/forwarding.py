@@ -17,7 +17,7 @@ from ...ir.instructions import (
     Value,
 )
 from ...ir.types import ArrayType
-from ..copying import copied, rebuilt, renamed
+from ..copying import copied, needed_for, rebuilt, renamed
 from .each_places import are_in_order, place_key, places_of
 
 QUICK = {"add", "sub", "mul", "neg", "abs", "square", "strict_mul", "where", "lt", "le", "gt", "ge"}
@@ -82,11 +82,7 @@ def _computed(read: Element, by: Each, places: dict[Value, object], source: Sour
     number, place = made.given[k]
     if made.ways[k] != "put" or place is None:
         return None
-    needed, chosen = {number}, list[Instruction]()
-    for each in reversed(made.body.instructions):
-        if needed.intersection(each.results):
-            needed.update(each.operands)
-            chosen.append(each)
+    chosen = needed_for([number], made.body.instructions)
     operations = [each for each in chosen if isinstance(each, Operation)]
     reads = [each for each in chosen if isinstance(each, Element)]
     simple = all(isinstance(each, Operation | Element | Affine | Constant) for each in chosen)
@@ -94,8 +90,8 @@ def _computed(read: Element, by: Each, places: dict[Value, object], source: Sour
     if not quick or len(operations) > MOST or len(reads) > 2:
         return None
     names = dict(zip(made.body.parameters, by.body.parameters, strict=True))
-    sums = [] if place in needed else [m for m in made.body.instructions if m.results == (place,)]
-    own = copied(Block((), [*chosen[::-1], *sums], (number, place)), names)
+    sums = [m for m in made.body.instructions if m.results == (place,) and m not in chosen]
+    own = copied(Block((), [*chosen, *sums], (number, place)), names)
     found, at = own.results
     if place_key(read.place, places) != place_key(at, places_of(own.instructions)):
         return None

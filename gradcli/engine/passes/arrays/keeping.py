@@ -14,11 +14,10 @@ from ...ir.instructions import (
     Region,
     Room,
     Value,
-    blocks_of,
     every,
 )
 from ...ir.types import ArrayType, Scalar, strides
-from ..copying import rebuilt
+from ..copying import with_blocks
 from ..derivatives.recording import is_function
 from ..sharing import key_of, numbered
 
@@ -56,7 +55,7 @@ class _Keeping:
     def instruction(self, made: Instruction) -> Instruction:
         """An instruction that computes nothing that an earlier one has computed."""
         if not isinstance(made, Each):
-            return rebuilt(made, made.operands, made.results, [*map(_block, blocks_of(made))])
+            return with_blocks(made, _block)
         keys = self.keys(made)
         again = {value: self.first[key] for value, key in keys.items() if key in self.first}
         if again:

@@ -3,42 +3,21 @@ size, takes microseconds to call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
-from ...ir.builder import Builder
-from ...ir.instructions import Block, Check, For, Instruction, Structural, Value
+from ...ir.instructions import Block, Check, For, Value
 from ...ir.types import BOOL, F64, I64, ArrayType, Type, dimensions, element_of
+from .writing import Writer
 
 
-def looked_up(made: Structural) -> list[Instruction] | None:
-    """The operations on elements that give the result of an entry; None where it stays a call."""
-    write = _WRITTEN.get(made.op.name)
-    if write is None or not all(map(_is_looked_up, [value.type for value in made.operands])):
-        return None
-    found = write(_Writer(Builder(block := Block())), *made.operands, **dict(made.options))
-    if found is None:
-        return None
-    last: Any = next(m for m in block.instructions if found in m.results)
-    [last.result] = made.results
-    return block.instructions
+class Lookups(Writer):
+    """Writes interpolation at one point."""
 
-
-def _is_looked_up(kind: Type) -> bool:
-    """Whether values of a type are numbers or vectors of float64 or int64."""
-    return len(dimensions(kind)) <= 1 and element_of(kind) in (F64, I64)
-
-
-class _Writer:
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-
-    def op(self, name: str, *operands: Value) -> Value:
-        return self.builder.apply(name, list(operands))
-
-    def number(self, value: Any) -> Value:
-        return self.builder.constant(value)
+    def takes(self, kinds: Sequence[Type]) -> bool:
+        """Whether all are numbers or vectors of float64 or int64."""
+        return all(len(dimensions(kind)) <= 1 and element_of(kind) in (F64, I64) for kind in kinds)
 
     def at(self, vector: Value, place: Value) -> Value:
         """An element as a float."""
@@ -88,8 +67,7 @@ class _Writer:
             return None
         return self.segment(self.builder.cast(x, F64), points)
 
-
-_WRITTEN: dict[str, Callable[..., Value | None]] = {
-    "interp": _Writer.interp,
-    "interp_segments": _Writer.interp_segments,
-}
+    entries: ClassVar[dict[str, Callable[..., Any]]] = {
+        "interp": interp,
+        "interp_segments": interp_segments,
+    }

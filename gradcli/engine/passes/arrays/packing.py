@@ -66,12 +66,10 @@ def _transposed(
     first."""
     several, few = sizes
     steps = dict(zip(place.operands, place.steps, strict=True))
-    room = builder.room(ArrayType(array.array_type.element, (few, several)))
 
-    def put(own: Sequence[Value]) -> Sequence[Value]:
+    def element(own: Sequence[Value]) -> Value:
         k, n = own
         source = builder.place((n, k), [steps[index] for index in indices], place.offset)
-        return builder.element(array, source), builder.place((k, n), (several, 1))
+        return builder.element(array, source)
 
-    [found] = builder.each((few, several), [("put", room)], put)
-    return found
+    return builder.array(ArrayType(array.array_type.element, (few, several)), element)

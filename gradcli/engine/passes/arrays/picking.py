@@ -4,38 +4,21 @@ times as long to add up, and takes microseconds to be called."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from ...ir.builder import Builder
-from ...ir.instructions import Block, Check, Each, Instruction, Structural, Value
+from ...ir.instructions import Check, Value
 from ...ir.types import I64, ArrayType, Type, dimensions, element_of, strides
+from .writing import Writer
 
 # The place in an array that belongs to a point, by the indices of that.
 Place: TypeAlias = Callable[[Sequence[Value]], Value]
 
 
-def picked(made: Structural) -> list[Instruction] | None:
-    """The instructions that give the result of an entry; None where it stays a call."""
-    write = _WRITTEN.get(made.op.name)
-    if write is None or element_of(made.operands[1].type) != I64:
-        return None
-    writer = _Writer(Builder(block := Block()), made.results[0].type)
-    found = write(writer, *made.operands, **dict(made.options))
-    if found is None:
-        return None
-    last: Any = next(each for each in block.instructions if found in each.results)
-    if isinstance(last, Each):
-        last.results = made.results
-    else:
-        [last.result] = made.results
-    return block.instructions
+class Picking(Writer):
+    """Writes entries that pick or add up elements by indices, their second operand."""
 
-
-class _Writer:
-    """Writes instructions that give a value of a type."""
-
-    def __init__(self, builder: Builder, kind: Type) -> None:
-        self.builder, self.kind = builder, kind
+    def takes(self, kinds: Sequence[Type]) -> bool:
+        return element_of(kinds[1]) == I64
 
     # ---- entries ---------------------------------------------------------------------------------
 
@@ -90,7 +73,7 @@ class _Writer:
         builder = self.builder
 
         def is_index(at: Sequence[Value]) -> Value:
-            return builder.is_index(self.number(indices, at), n)
+            return builder.is_index(self.builder.element_at(indices, at), n)
 
         if shape := dimensions(indices.type):
             true = builder.constant(True)
@@ -98,29 +81,15 @@ class _Writer:
         else:
             are_indices = is_index(())
         builder.add(Check(are_indices))
-        return lambda at: builder.from_start(self.number(indices, at), n)
+        return lambda at: builder.from_start(self.builder.element_at(indices, at), n)
 
     # ---- elements --------------------------------------------------------------------------------
-
-    def number(self, value: Value, at: Sequence[Value]) -> Value:
-        """The number of a value at a point, to whose shape it is broadcast."""
-        shape = dimensions(value.type)
-        if not shape:
-            return value
-        steps = [step * (size > 1) for size, step in zip(shape, strides(shape), strict=True)]
-        return self.builder.element(value, self.builder.place(at[-len(shape) :], steps))
 
     def read(self, array: Value, place: Place) -> Value:
         """The elements of an array at the places of all points of the result."""
         if not isinstance(self.kind, ArrayType):
             return self.builder.element(array, place(()))
-        steps = self.kind.strides
-
-        def point(at: Sequence[Value]) -> Sequence[Value]:
-            return self.builder.element(array, place(at)), self.builder.place(at, steps)
-
-        room = self.builder.room(self.kind)
-        return self.builder.each(self.kind.shape, [("put", room)], point)[0]
+        return self.builder.array(self.kind, lambda at: self.builder.element(array, place(at)))
 
     def zeros(self) -> Value:
         return self.builder.zero(self.kind)
@@ -129,7 +98,7 @@ class _Writer:
         """An array with the numbers of a value added at the places of all points."""
 
         def point(at: Sequence[Value]) -> Sequence[Value]:
-            number = self.builder.cast(self.number(value, at), element_of(self.kind))
+            number = self.builder.cast(self.builder.element_at(value, at), element_of(self.kind))
             return number, place(at)
 
         if points:
@@ -138,11 +107,10 @@ class _Writer:
         total = self.builder.apply("add", [self.builder.element(start, only), number])
         return self.builder.put(start, only, total)
 
-
-_WRITTEN: dict[str, Callable[..., Value | None]] = {
-    "take": _Writer.take,
-    "untake": _Writer.untake,
-    "gather": _Writer.gather,
-    "ungather": _Writer.ungather,
-    "scatter_add": _Writer.scatter_add,
-}
+    entries: ClassVar[dict[str, Callable[..., Any]]] = {
+        "take": take,
+        "untake": untake,
+        "gather": gather,
+        "ungather": ungather,
+        "scatter_add": scatter_add,
+    }

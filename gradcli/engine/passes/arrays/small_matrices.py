@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from ...ir.builder import Builder
-from ...ir.instructions import Block, Check, Instruction, Structural, Value
+from ...ir.instructions import Check, Structural, Value
 from ...ir.scalars import WHERE
 from ...ir.types import F64, ArrayType, Type
+from .writing import Writer
 
 MOST = 4  # rows and columns
 LEAST = 2.0**-26  # of a pivot, for the largest element that its row had
@@ -23,33 +23,22 @@ LEAST = 2.0**-26  # of a pivot, for the largest element that its row had
 Matrix: TypeAlias = list[list[Value]]
 
 
-def written_out(made: Structural) -> list[Instruction] | None:
-    """The operations on elements that give the result of an entry; None where it stays a call."""
-    write = _WRITTEN.get(made.op.name)
-    if write is None or not all(_is_small(value.type) for value in made.operands):
-        return None
-    writer = _Writer(block := Block())
-    found = write(writer, *map(writer.matrix, made.operands), **dict(made.options))
-    [result] = made.results
-    writer.give(found, result)
-    return block.instructions
+class SmallMatrices(Writer):
+    """Writes linear algebra on small matrices. A vector is a matrix of one column."""
 
+    def takes(self, kinds: Sequence[Type]) -> bool:
+        return all(map(_is_small, kinds))
 
-def _is_small(kind: Type) -> bool:
-    """Whether values of a type are small matrices, or vectors, of float64."""
-    return (
-        isinstance(kind, ArrayType)
-        and kind.element == F64
-        and len(kind.shape) <= 2
-        and max(kind.shape) <= MOST
-    )
-
-
-class _Writer:
-    """Writes operations into a block. A vector is a matrix of one column."""
-
-    def __init__(self, block: Block) -> None:
-        self.builder = Builder(block)
+    def result(self, made: Structural) -> Value:
+        builder = self.builder
+        given = map(self.matrix, made.operands)
+        found = self.entries[made.op.name](self, *given, **dict(made.options))
+        if isinstance(found, Value):
+            return found
+        array = builder.zero(self.kind)
+        for k, number in enumerate([number for row in found for number in row]):
+            array = builder.put(array, builder.constant(k), number)
+        return array
 
     def matrix(self, value: Value) -> Matrix:
         """The elements of a matrix or a vector."""
@@ -58,24 +47,6 @@ class _Writer:
         return [
             [element(value, place(columns * i + k)) for k in range(columns)] for i in range(rows)
         ]
-
-    def give(self, found: Matrix | Value, result: Value) -> None:
-        """Makes what was found the result."""
-        builder = self.builder
-        if isinstance(found, Value):
-            last: Any = next(m for m in builder.block.instructions if found in m.results)
-        else:
-            array = builder.zero(result.type)
-            for k, number in enumerate([number for row in found for number in row]):
-                array = builder.put(array, builder.constant(k), number)
-            last = builder.block.instructions[-1]
-        last.result = result
-
-    def number(self, value: float) -> Value:
-        return self.builder.constant(value)
-
-    def op(self, name: str, *operands: Value) -> Value:
-        return self.builder.apply(name, list(operands))
 
     def sum(self, numbers: Iterable[Value]) -> Value:
         return reduce(lambda a, b: self.op("add", a, b), numbers)
@@ -219,19 +190,28 @@ class _Writer:
     def signed(self, k: int, number: Value) -> Value:
         return self.op("neg", number) if k % 2 else number
 
+    entries: ClassVar[dict[str, Callable[..., Any]]] = {
+        "inv": inverse,
+        "solve": solution,
+        "solve_triangular": triangular_solution,
+        "cholesky": cholesky,
+        "det": determinant,
+        "logdet": log_determinant,
+        "cofactors": cofactors,
+        "cofactors_along": cofactors_along,
+    }
+
+
+def _is_small(kind: Type) -> bool:
+    """Whether values of a type are small matrices, or vectors, of float64."""
+    return (
+        isinstance(kind, ArrayType)
+        and kind.element == F64
+        and len(kind.shape) <= 2
+        and max(kind.shape) <= MOST
+    )
+
 
 def _without(a: list[list[Any]], i: int, k: int) -> list[list[Any]]:
     """A matrix without a row and a column."""
     return [row[:k] + row[k + 1 :] for row in a[:i] + a[i + 1 :]]
-
-
-_WRITTEN: dict[str, Callable[..., Matrix | Value]] = {
-    "inv": _Writer.inverse,
-    "solve": _Writer.solution,
-    "solve_triangular": _Writer.triangular_solution,
-    "cholesky": _Writer.cholesky,
-    "det": _Writer.determinant,
-    "logdet": _Writer.log_determinant,
-    "cofactors": _Writer.cofactors,
-    "cofactors_along": _Writer.cofactors_along,
-}

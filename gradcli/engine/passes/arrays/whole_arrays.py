@@ -14,7 +14,6 @@ from ...ir.instructions import (
     Constant,
     Each,
     Element,
-    Instruction,
     Operation,
     Region,
     Structural,
@@ -22,7 +21,7 @@ from ...ir.instructions import (
     every,
 )
 from ...ir.types import F64, ArrayType, strides
-from ..copying import copied, with_each
+from ..copying import copied, needed_for, with_each
 from .each_places import are_in_order
 
 LEAST = 8  # points
@@ -88,13 +87,8 @@ def _arrays(builder: Builder, made: Each, values: Sequence[Value]) -> tuple[Valu
             names[value] = by.array
     own = [value for value in dict.fromkeys(values) if value in defined and value not in names]
     if own:
-        needed = {*own}
-        kept: list[Instruction] = []
-        for each in reversed(made.body.instructions):
-            if not needed.isdisjoint(each.results):
-                needed.update(each.operands)
-                kept.insert(0, each)
         copy = dict[Value, Value]()
+        kept = needed_for(own, made.body.instructions)
         body = copied(Block(made.body.parameters, kept), copy)
         place = Builder(body).place(body.parameters, kind.strides)
         body.results = tuple([each for value in own for each in (copy[value], place)])

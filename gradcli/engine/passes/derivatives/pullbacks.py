@@ -135,25 +135,18 @@ class Pullbacks(Differentiation):
         if g is None:
             return
         (count, m, k, n), (left, right) = made.sizes, made.transposed
-        builder = self.builder
-        if made.left in self.varied:
-            shape = made.left.array_type.shape
-            found = (
-                builder.product(made.right, g.value, (count, k, n, m), (right, True), shape)
-                if left
-                else builder.product(
-                    g.value, made.right, (count, m, n, k), (False, not right), shape
-                )
-            )
-            self.add(cotangents, made.left, Derivative(found, g.connected))
-        if made.right in self.varied:
-            shape = made.right.array_type.shape
-            found = (
-                builder.product(g.value, made.left, (count, n, m, k), (True, left), shape)
-                if right
-                else builder.product(made.left, g.value, (count, k, m, n), (not left, False), shape)
-            )
-            self.add(cotangents, made.right, Derivative(found, g.connected))
+        shares = (
+            (made.left, left, g.value, made.right, (m, n, k), (False, not right)),
+            (made.right, right, made.left, g.value, (k, m, n), (not left, False)),
+        )
+        for factor, is_turned, a, b, (rows, inner, columns), (turned, other) in shares:
+            if factor not in self.varied:
+                continue
+            if is_turned:  # so is its cotangent: (A B)' = B' A'
+                a, b, rows, columns, turned, other = b, a, columns, rows, not other, not turned
+            shape, sizes = factor.array_type.shape, (count, rows, inner, columns)
+            found = self.builder.product(a, b, sizes, (turned, other), shape)
+            self.add(cotangents, factor, Derivative(found, g.connected))
 
     def structural(self, made: Structural, cotangents: Derivatives) -> None:
         """The shares of operands, by the rule of the table."""

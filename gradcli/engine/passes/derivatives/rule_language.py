@@ -3,7 +3,7 @@ instructions, which can be differentiated again like any others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
 from operator import mul
@@ -114,10 +114,10 @@ class Language(RuleLanguage):
             kind = self.builder.operation(op, sample, self.span).type
 
         def at(indices: Sequence[Value]) -> Value:
-            operands = [self.element(value, indices) for value in values]
+            operands = [self.builder.element_at(value, indices) for value in values]
             return self.builder.operation(op, operands, self.span)
 
-        return self.filled(ArrayType(element_of(kind), shape), at)
+        return self.builder.array(ArrayType(element_of(kind), shape), at)
 
     def of_type(self, value: Value, kind: Scalar) -> Value:
         """A number or an array as one of another type."""
@@ -126,28 +126,8 @@ class Language(RuleLanguage):
         if not isinstance(value.type, ArrayType):
             return self.builder.cast(value, kind)
         whole = ArrayType(kind, value.type.shape)
-        return self.filled(
-            whole, lambda indices: self.builder.cast(self.element(value, indices), kind)
-        )
-
-    def filled(self, kind: ArrayType, at: Callable[[Sequence[Value]], Value]) -> Value:
-        """A new array; `at` gives the element at indices."""
-        builder = self.builder
-
-        def body(indices: Sequence[Value]) -> list[Value]:
-            return [at(indices), builder.place(indices, kind.strides)]
-
-        return builder.each(kind.shape, [("put", builder.room(kind))], body)[0]
-
-    def element(self, value: Value, indices: Sequence[Value]) -> Value:
-        """The element at indices of a shape to which a value is broadcast."""
-        kind = value.type
-        if not isinstance(kind, ArrayType):
-            return value
-        sizes = zip(kind.shape, kind.strides, strict=True)
-        steps = [0 if size == 1 else step for size, step in sizes]
-        place = self.builder.place(indices[len(indices) - len(steps) :], steps)
-        return self.builder.element(value, place)
+        element = self.builder.element_at
+        return self.builder.array(whole, lambda at: self.builder.cast(element(value, at), kind))
 
     # ---- moves -----------------------------------------------------------------------------------
 
@@ -211,8 +191,8 @@ class Language(RuleLanguage):
 def _entry(m: Language, held: Held, indices: list[Value]) -> Value:
     """The entry of a matrix, read from the matrix that it is the transpose of, if there is one."""
     if held.transposed is None:
-        return m.element(held.v, indices)
-    return m.element(held.transposed, indices[::-1])
+        return m.builder.element_at(held.v, indices)
+    return m.builder.element_at(held.transposed, indices[::-1])
 
 
 def _are_factors(values: Sequence[Value]) -> bool:

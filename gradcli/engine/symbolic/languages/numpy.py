@@ -31,6 +31,15 @@ class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
         }
     }
 
+    # SymPy's `functools.reduce(numpy.maximum, [x, y])` and `numpy.logical_and.reduce((numpy.less(x,
+    # 1), …))` are hard to read.
+    folded: ClassVar = {
+        "Max": "np.maximum({}, {})",
+        "Min": "np.minimum({}, {})",
+        "And": "np.logical_and({}, {})",
+        "Or": "np.logical_or({}, {})",
+    }
+
     _print_sign = SciPyPrinter._print_sign
 
     def function(self, function: Function) -> str:
@@ -49,21 +58,6 @@ class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
 
     def _root(self, base: Any) -> str:
         return f"np.sqrt({self._print(base)})"
-
-    # SymPy's `functools.reduce(numpy.maximum, [x, y])` and `numpy.logical_and.reduce((numpy.less(x,
-    # 1), …))` are hard to read.
-
-    def _print_Max(self, form: Any) -> str:
-        return self._folded(form, "np.maximum({}, {})")
-
-    def _print_Min(self, form: Any) -> str:
-        return self._folded(form, "np.minimum({}, {})")
-
-    def _print_And(self, form: Any) -> str:
-        return self._folded(form, "np.logical_and({}, {})")
-
-    def _print_Or(self, form: Any) -> str:
-        return self._folded(form, "np.logical_or({}, {})")
 
     # SymPy's are differences and products without parentheses.
 

@@ -21,6 +21,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -61,6 +62,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     folds     whether x and X are the same name
     gap       what stands between two functions
     constants  those that aren't written as SymPy does, by the names of their classes
+    folded    functions of two operands that are nested for several ones, in the same way
     """
 
     whole, power, choice = "{}.0", "**", ""
@@ -69,6 +71,7 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     longest, unicode, folds, gap = 1000, True, False, "\n"
     settings: ClassVar[Mapping[str, Any]] = {}
     constants: ClassVar[Mapping[str, str]] = {}
+    folded: ClassVar[Mapping[str, str]] = {}
 
     # SymPy's overflow, by way of exp
     _rewriteable_functions = CodePrinter._rewriteable_functions | {
@@ -114,12 +117,16 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     # ---- refusals --------------------------------------------------------------------------------
 
     def _print(self, form: Any, **options: Any) -> Any:
-        if (constant := self.constants.get(type(form).__name__)) is not None:
-            return constant
+        name = type(form).__name__
+        if name in self.constants:
+            return self.constants[name]
+        if name in self.folded:
+            operands = map(self._print, sorted(form.args, key=sympy.default_sort_key))
+            return reduce(self.folded[name].format, operands)
         try:
             return super()._print(form, **options)
         except PrintMethodNotImplementedError:
-            raise UnwritableError(f"the function `{type(form).__name__}`") from None
+            raise UnwritableError(f"the function `{name}`") from None
 
     def _print_Derivative(self, form: Any) -> str:
         raise UnwritableError(f"the derivative of `{type(form.expr).__name__}`")
@@ -196,13 +203,6 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     def _print_sign(self, form: Any) -> str:
         (x,) = form.args  # 0 and nan are their own signs
         return str(self._print(sympy.Piecewise((-1, x < 0), (1, x > 0), (x, True))))
-
-    def _folded(self, form: Any, call: str) -> str:
-        """Writes a function of two operands on several, by nesting."""
-        first, *rest = (self._print(x) for x in sorted(form.args, key=sympy.default_sort_key))
-        for x in rest:
-            first = call.format(first, x)
-        return str(first)
 
     # ---- choices ---------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
         "NegativeInfinity": "-f64::INFINITY",
         "NaN": "f64::NAN",
     }
+    folded: ClassVar = {"Max": "f64::max({}, {})", "Min": "f64::min({}, {})"}
     words = frozenset([*reserved_words, "f64", "main", "std", "union", "_"])
     settings: ClassVar = {"user_functions": {"floor": "floor", "ceiling": "ceil"}}
 
@@ -60,12 +61,6 @@ class Language(Reals, RustCodePrinter):  # type: ignore[misc]
     def _power(self, base: Any, exponent: Any) -> str:
         power = f"powi({exponent})" if exponent.is_Integer else f"powf({self._print(exponent)})"
         return f"{self._print_caller_var(base)}.{power}"
-
-    def _print_Max(self, form: Any) -> str:
-        return self._folded(form, "f64::max({}, {})")
-
-    def _print_Min(self, form: Any) -> str:
-        return self._folded(form, "f64::min({}, {})")
 
 
 def _typed(text: str) -> str:
