@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine.ir.types import ArrayType
 
 from ..programs import evaluate, failure, flat, outputs, value
+from .region_cases import lowered
 
 LOOP = "r = []; for v in xs {{ if {condition} {{ r = append(r, {item}) }} }}; return r"
 
@@ -99,3 +101,25 @@ def test_a_dict_may_have_keys_with_these_names() -> None:
     assert value("d = {items: fn() = 3}\ny = d.items()") == 3
     assert failure("d = {a: 1}\ny = d.items(2)").code == "E308"
     assert failure("d = {a: 1}\ny = d.itmes()").code == "E309"
+
+
+def test_lists_that_a_counter_decides_have_known_lengths() -> None:
+    """The minors of a matrix: a function for each size, of numbers and not of tables."""
+    program = lowered("""
+var a = reshape(sin(arange(64)), [8, 8])
+fn determinant(a) {
+    if len(a) == 1 { return a[0][0] }
+    total = 0.0; sign = 1.0
+    for k in range(len(a)) {
+        total += sign * a[0][k] * determinant([[row[j] for j in range(len(row)) if j != k] for row in a[1:]])
+        sign = -sign
+    }
+    return total
+}
+output determinant([[a[i, j] for j in range(8)] for i in range(8)])
+""")
+    assert not program.reasons
+    called = program.regions.called_by(program.original)
+    assert called
+    parameters = [value for region in called for value in region.block.parameters]
+    assert not any(isinstance(value.type, ArrayType) for value in parameters)

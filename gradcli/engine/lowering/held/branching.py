@@ -16,7 +16,7 @@ from ...ir.instructions import Block, Check, Instruction, Value
 from .flow import assigned
 from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt
 from .meeting import as_kind, joined
-from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Unknown, Unresolved, Variable
+from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Picks, Unknown, Unresolved, Variable
 
 MAX_SIZE = 5_000  # of a region: each lowering of a statement or an element counts
 DIFFER = "the paths that meet here hold values of different kinds"
@@ -206,6 +206,8 @@ class Branching:
     def known(self, held: Any) -> Any:
         """What is held; a value or none where a branch tells which. Raises NotCompiled if it is
         unknown."""
+        if isinstance(held, Unknown) and held.nodes:
+            raise Picks(held.span, held.nodes, held.reason)
         if isinstance(held, Unknown):
             raise NotCompiled(held.reason, held.span)
         if isinstance(held, OrNone) and held.there in self.assumed:
@@ -254,7 +256,8 @@ class Branching:
             raise Unresolved
         given, *held = sides[0][1]
         if len(sides) > 1:
-            given, *held = self.meet(condition, sides, Unknown(DIFFER, span))
+            differ = Unknown(DIFFER, span, self.counting(condition))
+            given, *held = self.meet(condition, sides, differ)
         self.names.put(merged, held)
         return self.known(given)
 

@@ -41,11 +41,16 @@ class UnknownInt(NotCompiled):
 
 
 class Picks(NotCompiled):
-    """An index picks one of few elements. It would be known if the loops `nodes`, by identity, were
-    lowered iteration by iteration."""
+    """An index picks one of few elements, or a condition one of two kinds. It would be known if the
+    loops `nodes`, by identity, were lowered iteration by iteration."""
 
-    def __init__(self, span: Span | None, nodes: frozenset[int]) -> None:
-        super().__init__("an index that a loop counts picks one of few elements", span)
+    def __init__(
+        self,
+        span: Span | None,
+        nodes: frozenset[int],
+        reason: str = "an index that a loop counts picks one of few elements",
+    ) -> None:
+        super().__init__(reason, span)
         self.nodes = nodes
 
 
@@ -104,10 +109,12 @@ class Variable(Entity):
 
 
 class Unknown(Entity):
-    """Something that is no value of the region: why, and where that was found."""
+    """Something that is no value of the region: why, and where that was found. It would be known if
+    the loops `nodes`, by identity, were lowered iteration by iteration."""
 
     reason: str
     span: Span | None
+    nodes: frozenset[int] = frozenset()
 
 
 class Absent:

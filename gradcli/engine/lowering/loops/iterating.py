@@ -13,7 +13,7 @@ from typing import Any
 
 from ....diagnostics import Span
 from ....lang import program
-from ...ir.instructions import Block, Value, size_of
+from ...ir.instructions import Block, Constant, Value, every
 from ..held.columns import ROOM, ROOM_ON_ROWS
 from ..held.flow import appends, breaks, returns
 from ..held.kinds import Stored, Table
@@ -218,10 +218,10 @@ class Iterating(Loops):
 
     def verify_size(self, first: int, most: int | None, span: Span) -> None:
         """Raises NotCompiled if there are more than `most` instructions from the position `first`
-        on."""
+        on, beside constants, which are computed once."""
         if most is not None:
-            added = self.builder.block.instructions[first:]
-            if size_of(Block((), added)) > most:
+            added = every(Block((), self.builder.block.instructions[first:]))
+            if sum([not isinstance(made, Constant) for made in added]) > most:
                 raise NotCompiled("the iterations of this loop have too many instructions", span)
 
     def next_turn(self, loop: Loop, going: Value, begin: Callable[[], None]) -> Value:
