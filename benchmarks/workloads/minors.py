@@ -113,6 +113,7 @@ WORKLOADS = [
         ],
         [
             Goal("gradcli / C", "", 4.0, ratio("gradcli", "C by hand")),
+            Goal("gradcli, of lists / C", "", 4.0, ratio("gradcli, of lists", "C by hand")),
             Goal("value and gradient", "ms", 1.0, milliseconds("gradcli")),
         ],
     ),
