@@ -30,6 +30,8 @@ MORE = {
     "counts": "n = sum(u > 0.1)\nm = int64(u * 10)\nz = n * s + sum(m) + max(m) + sum(m * m) + sum(any(x > 1.0, axis = 1)) + sum(all(x > -9.0, axis = 0)) + sum(u) + any(u > 0.5) * s",
     "bools": "b = x > y\nz = sum(where(b == (x < 0.1), x, s)) + sum(b * 2) + sum(u)",
     "random numbers": "z = sum(u * normal([300], std = 0.5)) * s + uniform() * s",
+    "functions of SciPy": "z = sum(lgamma(abs(u) + 1.0) * s)",
+    "rows": "a, b = vmap(value_and_grad(fn(a, b) = a * exp(-b * b * s), wrt = 1))(u, u)\nz = dot(a, b) + mean(vmap(fn(r, w) = r[0] * w[1] - tanh(r[2] * s), in_axes = [0, none])(t, y))",
     "whole arrays": "a = x[:, :7] @ x[:, :7].T + 9.0 * eye(7)\nz = logdet(a) + sum(solve(a, x[:, 0])) * s + sum(sort(u) * u)",
 }  # fmt: skip
 # All variables are connected with what is asked for.

@@ -70,11 +70,8 @@ class Emitter:
         vectors: Callable[..., Any] | None = None,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
-        machine, rules = (
-            Machine(frame, Calls(frame, called, vectors)),
-            ON_SEVERAL if vectors else None,
-        )
-        self.builder, self.scalars = frame.builder, Scalars(machine, not vectors, rules)
+        self.builder, machine = frame.builder, Machine(frame, Calls(frame, called, vectors))
+        self.scalars = Scalars(machine, not vectors, ON_SEVERAL if vectors else None)
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}
         self.given_places: dict[Value, Any] = {}  # the places of new arrays that have one already
