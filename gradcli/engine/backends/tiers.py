@@ -40,9 +40,9 @@ class Heat(NamedTuple):
     iterations   of a loop; a run of fewer than `least_iterations` stays in the interpreter, as
                  starting the compiled loop would cost more
     work         operations that the calls of a function, or the runs of a program, have done, and
-                 for each instruction of their region `work_each`; calls of fewer than `least_work`
-                 stay in the interpreter. To enter a region counts as `least_work`, too: a larger
-                 one enters it less often
+                 for each instruction of their region `work_each`, several times that for each
+                 derivative around it; calls of fewer than `least_work` stay in the interpreter.
+                 To enter a region counts as `least_work`, too: a larger one enters it less often
     elements     given to a `vmap`, before it is lowered
     operations   on these, before it is compiled
     instructions of a region that Python text runs, before machine code replaces it: for each that
@@ -58,7 +58,7 @@ class Heat(NamedTuple):
     iterations: int = 2000
     least_iterations: int = 16
     work: int = 2**13
-    work_each: int = 2**6
+    work_each: int = 2**7
     least_work: int = 2**6
     elements: int = 2**16
     operations: int = 2**24

@@ -31,15 +31,18 @@ def cached(made_of: bytes, make: Callable[[], bytes]) -> bytes:
     return make() if folder is None else folder.code(made_of, make)
 
 
-def remember(what: bytes) -> None:
-    """Leaves a note on the disk, for `is_remembered`."""
-    cached(what, bytes)
+def remember(what: bytes, number: int) -> None:
+    """Leaves a number on the disk, for `remembered`."""
+    if (folder := _folder(_path())) is not None:
+        with suppress(OSError):
+            folder.write(_name(what), str(number).encode())
 
 
-def is_remembered(what: bytes) -> bool:
-    """Whether this or an earlier process left a note of this, and it is still there."""
+def remembered(what: bytes) -> int:
+    """The number that this or an earlier process left last; 0 for none, or if it is gone."""
     folder = _folder(_path())
-    return folder is not None and folder.read(_name(what)) is not None
+    found = None if folder is None else folder.read(_name(what))
+    return 0 if found is None else int(found)
 
 
 def _path() -> Path:

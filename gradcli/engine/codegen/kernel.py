@@ -12,7 +12,7 @@ from ..ir.instructions import Each, Region, Structural, every, size_of
 from ..ir.printer import text
 from ..ir.types import ArrayType
 from ..passes.arrays.fusion import has_each
-from .cache import is_remembered, remember
+from .cache import remember, remembered
 from .llvm.machine import can_compile, is_loaded
 from .python import regions as python
 from .step_back import TooLong
@@ -71,7 +71,7 @@ class Kernel:
                     self._left = 0
             if self._code is None:
                 if not self._has_each:
-                    remember(_note(*regions))
+                    remember(_note(*regions), 1)
                 self._code = _machine_code(*regions, self._size, self._stack_bytes)
                 self._regions = None
         assert self._code is not None
@@ -85,7 +85,7 @@ class Kernel:
             self._left = max(loading, heat.instructions, heat.instructions_each * self._size)
             if self._has_each:
                 self._left = 0  # as text, it would be no quicker than the interpreter
-            elif self._left and is_remembered(_note(region, others)):
+            elif self._left and remembered(_note(region, others)):
                 self._left = 0
         return self._left
 

@@ -32,7 +32,7 @@ from ..lowering.held.kinds import FEW
 from ..lowering.held.names import DRAWS, SEED, SEQUENCE
 from ..lowering.values.arrays import MAX_ELEMENTS
 from ..trace.run import Run
-from ..values.boxes import Dual, is_of, primal
+from ..values.boxes import Dual, depth_of, is_of, primal
 from ..values.contents import variables
 from ..values.kinds import (
     FRAME_HEAD,
@@ -70,7 +70,7 @@ class Observed(NamedTuple):
     entries    by slot, or by position
     values     the numbers and arrays that the region takes, one for each parameter, still traced or
                with tangents
-    is_boxed   whether some of these are traced or have tangents
+    depth      how many derivatives are computed through one of these, at most
     variables  the positions of numbers that are the states of variables
     traced     the positions of the others that are traced or have tangents
     changing   the variables whose states may change, in the order of their numbers
@@ -80,12 +80,17 @@ class Observed(NamedTuple):
 
     entries: dict[int, Entry]
     values: list[Any]
-    is_boxed: bool
+    depth: int
     variables: frozenset[int]
     traced: frozenset[int]
     changing: list[Variable]
     functions: list[program.Function]
     real: Scalar
+
+    @property
+    def is_boxed(self) -> bool:
+        """Whether some of the values are traced or have tangents."""
+        return self.depth > 0
 
 
 def observe(
@@ -127,7 +132,7 @@ class _Observer:
         self.arrays = (run.backend.ndarray, CPU.ndarray)
         self.frame, self.cells, self.changes = frame, cells, False
         self.values: list[Any] = []
-        self.is_boxed = False
+        self.depth = 0
         self.variables: set[int] = set()
         self.traced: set[int] = set()
         self.changing: list[Variable] = []
@@ -149,7 +154,7 @@ class _Observer:
         return Observed(
             entries,
             self.values,
-            self.is_boxed,
+            self.depth,
             frozenset(self.variables),
             frozenset(self.traced - self.variables),
             self.changing,
@@ -267,7 +272,7 @@ class _Observer:
     def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
         """Adds a value to the parameters; returns its entry."""
         if type(value) is tuple or type(value) is Dual:
-            self.is_boxed = True
+            self.depth = max(self.depth, depth_of(value), 1)
             self.traced.add(len(self.values))
         self.values.append(value)
         return entry

@@ -96,7 +96,7 @@ class FunctionCall(Variant):
         self.entries, self._draws = tuple(observed.entries.values()), draws
         function, *arguments = self.entries[:-2] if draws else self.entries
         lowered = lower_call(function, arguments, names, span, observed.real, most, draws)
-        super().__init__(lowered.region, lowered.regions, observed.is_boxed)
+        super().__init__(lowered.region, lowered.regions)
         self._kind, self.has_long_lists = lowered.kind, has_long_lists(lowered.kind)
 
     def run(

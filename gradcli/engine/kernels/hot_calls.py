@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Span
-from ..backends.tiers import NO_LIMIT, policy
+from ..backends.tiers import policy
 from ..calls.calling import call_value
 from ..compilation.compiler import Compiler
 from ..trace.run import MAX_DEPTH, Run
@@ -34,7 +34,7 @@ def hot_calls(c: Compiler, span: Span) -> HotCalls | None:
 class Heat:
     """What the interpreter's calls of a function have done, wherever they are made: their work and
     number since a kernel was last tried, and the work done before that. `calls` makes them by
-    kernels. The `note` says whether they were hot in an earlier process."""
+    kernels. The `note` says how hot they were in an earlier process."""
 
     __slots__ = ("calls", "done", "note", "times", "work")
 
@@ -69,18 +69,20 @@ class HotCalls:
         if run.group is None and type(function) is Transform and function.kind == "vmap":
             return self._mapped(run, function, arguments, named, site, path)
         heat = _heat_of(function, self._span)
-        was_hot = EARLY * heat.work >= self._hot and heat.note.is_there
+        was_hot = EARLY * heat.work >= self._hot and heat.note.work > 0
         is_hot = (was_hot or heat.work >= self._hot) and heat.work >= self._least * heat.times
         if is_hot and run.group is None and run.depth < DEEP:
             if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
                 heat.calls = FunctionCalls(self._span)
-            work = NO_LIMIT if was_hot else heat.done + heat.work
+            work = heat.done + heat.work
+            if was_hot:
+                work = max(work, heat.note.work)
             found = heat.calls.run(run, work, self._site, function, arguments, named)
             if found is not UNSET:
                 run.work += self._least
-                heat.note.leave()
+                heat.note.leave(work)
                 return found
             heat.note.ignore()
             heat.done += heat.work

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...lang import program
 from ...lang.program.walks import own_nodes
-from ..backends.tiers import IN_LOOPS, NO_LIMIT, policy
+from ..backends.tiers import IN_LOOPS, policy
 from ..compilation.compiler import Compiler
 from ..compilation.sequence import alive_after
 from ..lanes.parts import Alive
@@ -75,7 +75,8 @@ class HotLoop:
             items = Window(Listed(items))
         completion, rest = self._begun(frame, items, through)
         while completion is None and rest:
-            ran = self.run_iterations(frame, rest)
+            worth = self._worth(rest)
+            ran = self.run_iterations(frame, rest, worth)
             if isinstance(ran, int):
                 self._cost = ran
                 completion, rest = self._warmed(frame, rest, through)
@@ -90,7 +91,7 @@ class HotLoop:
                 self._count = self._work = 0  # so that it isn't tried again soon
                 self._note.ignore()
                 return through(frame, rest)
-            self._note.leave()
+            self._note.leave(worth)
             if ran.stopped:
                 completion, rest = through(frame, rest[:1]), rest[1:]
                 frame[0].trace.turn_over()
@@ -143,27 +144,26 @@ class HotLoop:
     @property
     def _was_hot(self) -> bool:
         """Whether the loop was hot in an earlier process, and is about to be so again."""
-        return self._is_long(EARLY) and self._note.is_there
+        return self._is_long(EARLY) and self._note.work > 0
 
     def _is_long(self, times: int = 1) -> bool:
         """Whether so many `times` what the interpreter has done would make the loop hot."""
         return times * self._count >= self._long or times * self._work >= self._hot
 
-    def _worth(self, rest: Items) -> float:
+    def _worth(self, rest: Items) -> int:
         """The work that the interpreter has done, and the expected work of the rest if all of it
-        will run. Any amount if the loop was hot before."""
-        if self._was_hot:
-            return NO_LIMIT
-        return self._work + (self._ahead(rest) if self._is_counted else 0.0)
+        will run. At least that of an earlier process if the loop was hot there."""
+        worth = self._work + (self._ahead(rest) if self._is_counted else 0)
+        return max(worth, self._note.work) if self._was_hot else worth
 
-    def _ahead(self, rest: Items) -> float:
+    def _ahead(self, rest: Items) -> int:
         """The expected work of the rest of a loop that is counted."""
-        return self._work * len(rest) / max(self._count, 1)
+        return self._work * len(rest) // max(self._count, 1)
 
-    def run_iterations(self, frame: list[Any], rest: Items) -> Ran | int | None:
+    def run_iterations(self, frame: list[Any], rest: Items, worth: int) -> Ran | int | None:
         """Runs the first iterations of the rest by a kernel. Returns the work that pays for
-        compiling it if there was less; None if the interpreter must run the rest, as where a
-        declaration replaces a variable."""
+        compiling it if that is more than they are `worth`; None if the interpreter must run the
+        rest, as where a declaration replaces a variable."""
         for slot in self._declared:
             held = frame[slot.index + FRAME_HEAD]
             if type(held[0] if slot.cell else held) is Variable:
@@ -172,4 +172,4 @@ class HotLoop:
             from .loop_calls import LoopCalls  # the compiler, which short runs don't need
 
             self._calls = LoopCalls(self._node, self._alive())
-        return self._calls.run(frame, rest, self._is_counted, self._worth(rest))
+        return self._calls.run(frame, rest, self._is_counted, worth)

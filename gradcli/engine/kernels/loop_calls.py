@@ -158,7 +158,7 @@ class LoopCall(Variant):
     ) -> None:
         """Raises NotCompiled, and TooLong."""
         lowered = lower_loop(node, observed.entries, over, room, observed.real, most, alive)
-        super().__init__(lowered.region, lowered.regions, observed.is_boxed)
+        super().__init__(lowered.region, lowered.regions)
         self._changed = lowered.changed
         self.has_long_lists = any(map(has_long_lists, self._changed.values()))
 

@@ -10,32 +10,33 @@ EARLY = 8  # a place that was hot before is hot again after an eighth of the wor
 class Note:
     """The note of a place: a loop, or a function with what is done to it."""
 
-    __slots__ = ("_is_there", "_place")
+    __slots__ = ("_place", "_work")
 
     def __init__(self, span: Span, *done: object) -> None:
         self._place = span, done
-        self._is_there: bool | None = None
+        self._work: int | None = None
 
     @property
-    def is_there(self) -> bool:
-        """Whether this or an earlier process left it. Asks the disk once."""
-        if self._is_there is None:
-            from ..codegen.cache import is_remembered  # takes milliseconds to import
+    def work(self) -> int:
+        """The work that has paid for a kernel of the place in this or an earlier process; 0 for
+        none. Asks the disk once."""
+        if self._work is None:
+            from ..codegen.cache import remembered  # takes milliseconds to import
 
-            self._is_there = is_remembered(self._text())
-        return self._is_there
+            self._work = remembered(self._text())
+        return self._work
 
     def ignore(self) -> None:
         """Treats it as not there from now on: the place isn't compiled any more."""
-        self._is_there = False
+        self._work = 0
 
-    def leave(self) -> None:
-        """Leaves the note on the disk, unless it is there."""
-        if not self._is_there:
+    def leave(self, work: int) -> None:
+        """Leaves the note on the disk, unless one of half as much work is there."""
+        if self._work is None or work > 2 * self._work:
             from ..codegen.cache import remember
 
-            remember(self._text())
-            self._is_there = True
+            remember(self._text(), work)
+            self._work = work
 
     def _text(self) -> bytes:
         (source, start, end), done = self._place

@@ -35,7 +35,6 @@ from .region_op import REGION
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Places = tuple[int, ...]
-PARTS = 4  # about how many times as large a region with its pullback is
 ALL_PASSES = 8  # about how many times as long all passes of LLVM take, which an `each` needs
 
 
@@ -268,13 +267,11 @@ class RegionCall:
         )
 
 
-def cost_of(region: Region, regions: Regions, is_boxed: bool) -> int:
-    """The work of the interpreter that pays for compiling a region and those that it calls; for
-    traced numbers also its pullback."""
+def cost_of(region: Region, regions: Regions) -> int:
+    """The work of the interpreter that pays for compiling a region and those that it calls."""
     whole = [region, *regions.called_by(region)]
     size = sum([size_of(each.block) for each in whole])
-    parts = (PARTS if is_boxed else 1) * (ALL_PASSES if has_each(*whole) else 1)
-    return policy().heat.work_each * size * parts
+    return policy().heat.work_each * size * (ALL_PASSES if has_each(*whole) else 1)
 
 
 def _zero(kind: Type) -> Any:

@@ -116,7 +116,10 @@ class VariableLoopCall(Variant):
         if not self.is_plain and any(map(has_long_lists, lowered.changed.values())):
             raise NotCompiled("a long list that depends on variables is not compiled", node.span)
         others = {*range(len(lowered.region.block.results))} - {*lowered.moving}
-        super().__init__(lowered.region, lowered.regions, not self.is_plain, others)
+        super().__init__(lowered.region, lowered.regions, others)
+
+    def unpaid(self, depth: int, work: float) -> int:
+        return super().unpaid(0 if self.is_plain else depth, work)
 
     def run(
         self,

@@ -26,35 +26,40 @@ from .region_values import may_be
 
 MAX_VARIANTS = 4  # kinds of values at a place; the interpreter runs it for others
 TRIED_AGAIN = 4  # times the work at the last try
+PARTS = 4  # about how many times as large a region with its pullback is
 
 
 class Priced(Protocol):
-    """Code made for a place. `cost` is the work that pays for compiling it."""
+    """Code made for a place."""
 
-    cost: int
+    def unpaid(self, depth: int, work: float) -> int:
+        """The work that pays for compiling it for derivatives nested so deep; 0 if this one does,
+        or an earlier one did."""
 
 
 class Variant:
-    """The region of a place, lowered for values of one kind.
-
-    cost  the work that pays for compiling it; 0 once it is compiled
-    """
+    """The region of a place, lowered for values of one kind. Its pullback, the pullback of that,
+    and so on, are compiled with it."""
 
     head = 0  # the parameters before those of the values
     flags = 0  # the results before those that the program gets
 
-    def __init__(
-        self, region: Region, regions: Regions, is_boxed: bool, untraced: Set[int] = frozenset()
-    ) -> None:
+    def __init__(self, region: Region, regions: Regions, untraced: Set[int] = frozenset()) -> None:
         """`regions` has those that it may call; the results at positions `untraced` are never
         recorded."""
         self._region, self._regions, self._untraced = region, regions, untraced
-        self.cost = cost_of(region, regions, is_boxed)
+        self._cost, self._paid = cost_of(region, regions), -1  # to which depth it is paid for
 
     @cached_property
     def _call(self) -> RegionCall:
-        self.cost = 0
         return RegionCall(self._region, self._regions, self._untraced)
+
+    def unpaid(self, depth: int, work: float) -> int:
+        cost: int = self._cost * PARTS**depth
+        if depth > self._paid and work < cost:
+            return cost
+        self._paid = max(self._paid, depth)
+        return 0
 
     @cached_property
     def aliases(self) -> set[int]:
@@ -118,7 +123,7 @@ class Variants(Generic[Made]):
                 self._later = TRIED_AGAIN * int(work)
                 return self._later
         made = self._made.get(key)
-        return made if made is None or work >= made.cost else made.cost
+        return made and (made.unpaid(observed.depth, work) or made)
 
 
 def paid_by(work: float) -> int | None:

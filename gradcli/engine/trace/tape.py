@@ -192,7 +192,8 @@ class Trace:
 
     __slots__ = (
         "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "recorders",
-        "requested", "segment", "swept", "switched", "variables", "watched", "windows",
+        "recordings", "requested", "segment", "swept", "switched", "variables", "watched",
+        "windows",
     )  # fmt: skip
     keeps_all = False
     keeps_constants = False
@@ -215,6 +216,7 @@ class Trace:
         self.swept = False  # whether any record was made by a sweep
         self.switched = 0  # how often a window began or ended recording
         self.recorders = 0  # `record` blocks that record
+        self.recordings = 0  # calls of functions that transforms make now
         self.main = Window(self)
         self.windows: list[Window] = []  # the open ones, the main tape first
         self.open(self.main)
@@ -232,6 +234,13 @@ class Trace:
         return primal, number, origin
 
     # ---- windows ---------------------------------------------------------------------------------
+
+    @property
+    def depth(self) -> int:
+        """How many derivatives are being recorded, one inside the other. The main tape's counts
+        where variables were used."""
+        main = self.main.recording and not self.variables
+        return self.recordings + sum([window.recording for window in self.windows]) - main
 
     def open(self, window: Window) -> None:
         self.windows.append(window)

@@ -85,9 +85,11 @@ class Recording:
                 given[k] = map_structure(lambda v: self._fresh(site, v), argument)
             else:
                 given[k] = self._fresh(site, argument)
+        trace.recordings += 1
         try:
             self.value = run.call(function, given, keywords, site)
         finally:
+            trace.recordings -= 1
             run.trace, run.level = outside
             if paused is not None:
                 _stop(trace, paused)

@@ -61,6 +61,16 @@ def up_to(value: Any, level: int) -> Any:
     return value
 
 
+def depth_of(value: Any) -> int:
+    """How many derivatives are computed through a value: for each of its boxes those that its trace
+    records, or one that is pushed forward."""
+    depth = 0
+    while (level := level_of(value)) != UNBOXED:
+        depth += value[2].trace.depth if type(value) is tuple else 1
+        value = lowered(value, level)
+    return depth
+
+
 def levels_of(value: Any) -> list[int]:
     """The levels of all boxes of a value, the outermost first."""
     found = []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradcli.engine.codegen import cache
-from gradcli.engine.codegen.cache import cached, is_remembered, remember
+from gradcli.engine.codegen.cache import cached, remember, remembered
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -48,12 +48,14 @@ def test_code_is_made_once(folder: Path) -> None:
 
 
 def test_what_is_remembered_is_found_again(folder: Path) -> None:
-    assert not is_remembered(b"this")
-    remember(b"this")
-    assert is_remembered(b"this")
-    assert not is_remembered(b"that")
+    assert remembered(b"this") == 0
+    remember(b"this", 3)
+    assert remembered(b"this") == 3
+    remember(b"this", 2)
+    assert remembered(b"this") == 2
+    assert remembered(b"that") == 0
     only_file(folder).write_bytes(b"another's")
-    assert not is_remembered(b"this")
+    assert remembered(b"this") == 0
 
 
 def test_it_is_found_by_the_next_process(folder: Path) -> None:
@@ -160,7 +162,7 @@ def test_small_files_are_removed_too(folder: Path, monkeypatch: pytest.MonkeyPat
     """They take room on the disk, and a folder of a million files is slow."""
     monkeypatch.setattr(cache, "LIMIT", 20 * cache.LEAST)
     for k in range(100):
-        remember(bytes([k]))
+        remember(bytes([k]), 1)
     assert len(list(folder.iterdir())) <= 22
 
 

@@ -260,6 +260,38 @@ def test_a_large_region_needs_more_work(
 
 
 @pytest.mark.parametrize(
+    ("source", "depth"),
+    [
+        ("frozen x = 0.5\ny = f(x) + f(x)", 0),
+        ("var x = 0.5\ny = f(x) + f(x)", 1),
+        ("frozen x = 0.5\ny = grad(fn(z) = H(f(z) + f(z)))(x)", 1),
+        ("frozen x = 0.5\ny = jvp(fn(z) = H(f(z) + f(z)))(x, 1.0)", 1),
+        ("var x = 0.5\ny = grad(fn(z) = H(f(z) + f(z)))(x)", 2),
+        ("frozen x = 0.5\ny = grad(grad(fn(z) = H(f(z) + f(z))))(x)", 2),
+        ("frozen x = 0.5\ny = jvp(grad(fn(z) = H(f(z) + f(z))))(x, 1.0)", 2),
+        ("var x = 0.5\ntape t { y = f(x) + f(x) }", 2),
+    ],
+)
+def test_nested_derivatives_need_more_work(
+    monkeypatch: pytest.MonkeyPatch, source: str, depth: int
+) -> None:
+    """The derivatives of a region are compiled with it, and each of them is larger."""
+    asked: list[tuple[int, int, int]] = []
+    original = FunctionCall.unpaid
+
+    def unpaid(call: FunctionCall, depth: int, work: float) -> int:
+        asked.append((depth, original(call, depth, 0), original(call, depth + 1, 0)))
+        return original(call, depth, work)
+
+    monkeypatch.setattr(FunctionCall, "unpaid", unpaid)
+    with only(heat=Heat(work=1, least_work=1, work_each=1)):
+        evaluate(f"{MUCH}fn H(y) {{ expect y == y; return y }}\n{source}\noutput y")
+    (found, least, more), *_ = asked
+    assert found == depth
+    assert 0 < least < more
+
+
+@pytest.mark.parametrize(
     "values",
     [
         ["1", "2", "1", "2.5", "True", "1"],

@@ -106,8 +106,8 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     found: list[int] = []
     original = hot_loops.HotLoop.run_iterations
 
-    def run_iterations(self: Any, frame: list[Any], rest: range) -> Any:
-        ran = original(self, frame, rest)
+    def run_iterations(self: Any, frame: list[Any], rest: range, worth: int) -> Any:
+        ran = original(self, frame, rest, worth)
         if isinstance(ran, Ran):
             found.append(ran.iterations)
         return ran

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from gradcli.diagnostics import Source, Span
 from gradcli.engine.codegen import cache
 from gradcli.engine.kernels.function_calls import FunctionCalls
 from gradcli.engine.kernels.hot_loops import HotLoop
+from gradcli.engine.kernels.notes import Note
 from gradcli.engine.values.kinds import UNSET
 
 from ..programs import evaluate
@@ -76,3 +78,21 @@ def test_what_is_not_compiled_any_more(folder: Path, monkeypatch: pytest.MonkeyP
     tries(monkeypatch, FunctionCalls, "run", CALLS, 200)
     monkeypatch.setattr(FunctionCalls, "run", lambda *args: UNSET)
     assert tries(monkeypatch, FunctionCalls, "run", CALLS, 80) == 1
+
+
+def test_a_note_says_how_much_work_has_paid(folder: Path) -> None:
+    """What needs more, as a derivative nested deeper does, isn't compiled early."""
+    span = Span(Source("x.tg", "y = f(x)"), 0, 1)
+    assert Note(span).work == 0
+    Note(span).leave(500)
+    assert Note(span).work == 500
+    assert Note(span, "grad").work == 0
+    first = Note(span)
+    assert first.work == 500
+    first.leave(800)  # much the same
+    assert Note(span).work == 500
+    first.leave(1200)
+    assert Note(span).work == 1200
+    first.ignore()
+    assert first.work == 0
+    assert Note(span).work == 1200

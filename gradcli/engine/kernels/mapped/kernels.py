@@ -74,8 +74,6 @@ class MappedCall:
     tells_reads  whether its record tells what each element depends on
     """
 
-    cost = 0  # `MappedKernels` weighs it instead, by rows
-
     def __init__(
         self, observed: Observed, by_row: Sequence[bool], names: Sequence[str], span: Span
     ) -> None:
@@ -98,6 +96,9 @@ class MappedCall:
         if (refusal := self._call.rows.refusal) is not None:
             raise NotCompiled(refusal.reason, refusal.span or span)
         self.work = work_of_row(self._call.region.block)
+
+    def unpaid(self, depth: int, work: float) -> int:
+        return 0  # `MappedKernels` weighs it instead, by rows
 
     @property
     def tells_reads(self) -> bool:
