@@ -53,9 +53,7 @@ class Program:
         printed before a run-time error. A failed `expect` isn't an error: see
         `Evaluation.expectations`.
         """
-        from .tasks.answer import prepare
         from .tasks.evaluate import evaluate
-        from .tasks.hot_programs import HotProgram
 
         values = plain_inputs({**(inputs or {}), **names})
         if self._resolved.is_expression and not self._resolved.names.keys() >= values.keys():
@@ -64,6 +62,9 @@ class Program:
             if program._resolved.names.keys() != self._resolved.names.keys():
                 return program.run(values)
         if self._compiled is None or self._changes != changes():
+            from .tasks.answer import prepare
+            from .tasks.hot_programs import HotProgram
+
             self._compiled = prepare(self._resolved, self._options, alone=True)
             self._hot = HotProgram(self._compiled, self._options)
             self._changes = changes()

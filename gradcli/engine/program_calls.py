@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..lang.program import Program
-from .backends.backend import CPU
+from .backends.backend import CPU, ieee
 from .backends.selection import backend_for
 from .backends.tiers import NO_LIMIT
 from .codegen.step_back import StepBack
@@ -145,9 +145,10 @@ class ProgramCall:
 
     @cached_property
     def _context(self) -> Callable[[], AbstractContextManager[None]]:
-        """The context in which a kernel runs."""
+        """The context in which a kernel runs: with room for calls inside each other, if there are
+        any; or just without warnings of what isn't finite."""
         main, *others = self._call.expanded
-        return running if others or _is_special(main.block) else nullcontext
+        return running if others else ieee if _is_special(main.block) else nullcontext
 
     def numbers(self, inputs: Mapping[str, Any]) -> list[Any] | None:
         """The numbers of values from outside; None if they are of other kinds."""

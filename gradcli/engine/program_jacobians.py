@@ -181,6 +181,7 @@ class PlannedCall:
         # The types of the results of a sweep, by value.
         ends = [*accumulate(map(len, sources), initial=0)]
         self._ends = [given[a:b] for a, b in pairwise(ends)] if plan.back else [value]
+        self._sizes = [sum(map(elements_of, kinds)) for kinds in self._ends]
         types = {*map(element_of, (*value, *given))}
         if len(types) > 1 or not types <= {*FLOATS}:
             raise NotCompiled("derivatives of numbers of this type are not compiled", None)
@@ -192,8 +193,7 @@ class PlannedCall:
         """The block by each of the plan's sources. None where one isn't connected, or a number
         isn't finite. Raises StepBack."""
         plan, xp = self._plan, CPU.xp
-        sizes = [sum(map(elements_of, kinds)) for kinds in self._ends]
-        rows = [xp.empty((plan.sweeps, size), self._dtype) for size in sizes]
+        rows = [xp.empty((plan.sweeps, size), self._dtype) for size in self._sizes]
         for k in range(plan.sweeps):
             found = self._call.run([*numbers, *self._seed(k)], plan.sweeps)
             if self._flags and not any(found[: self._flags]):

@@ -59,14 +59,19 @@ class Plan(NamedTuple):
     ) -> Any:
         """A block of a source of shape `inner`, whose entries are in the results of the sweeps."""
         xp, height, width = backend.xp, count(self.shape), count(inner)
-        values = m.take(part, xp.asarray(entries.places), axis=None)
+        places, positions = xp.asarray(entries.places), xp.asarray(entries.positions)
+        is_plain = isinstance(part, xp.ndarray)  # the functions of `m` would check each place
+        values = part.reshape(-1)[places] if is_plain else m.take(part, places, axis=None)
         if self.sparse:
             # Copies: the cached rows and columns mustn't be written to.
             rows, columns = xp.array(entries.rows), xp.array(entries.columns)
             return Sparse(rows, columns, values, (height, width))
-        positions = xp.asarray(entries.positions)
-        block = m.untake(values, positions, axis=0, shape=(height * width,))
-        return m.reshape(block, shape=list(self.shape + inner))
+        if not is_plain:
+            block = m.untake(values, positions, axis=0, shape=(height * width,))
+            return m.reshape(block, shape=list(self.shape + inner))
+        block = xp.zeros(self.shape + inner, part.dtype)
+        block.reshape(-1)[positions] += values  # each is there once; 0 plus -0 is 0, as in `untake`
+        return block
 
     def _listed(self, backend: Backend, m: Any, block: Any, width: int) -> Sparse:
         """A block as a list of all its entries."""

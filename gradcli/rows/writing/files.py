@@ -8,13 +8,14 @@ import sys
 import threading
 import zlib
 from collections.abc import Sequence
+from io import FileIO
 from typing import IO, BinaryIO, Protocol
 
 from ...diagnostics import printable_lines
 from ...safe_files import plain_file
 
 STDOUT = "-"
-_READ = 2**22
+_READ = 2**20
 FLUSHED = (
     2**25
 )  # bytes after which the disk is given something to do, or the end would wait for all of it
@@ -56,8 +57,8 @@ class PartialFile:
     def __init__(self, path: str, resume_at: Sequence[int] | None, head: int = 0) -> None:
         self.path, self._head = path, head
         try:
-            mode = "w+b" if resume_at is None else "r+b"
-            self.file: IO[bytes] = open(path, mode, buffering=0, opener=plain_file)  # noqa: SIM115 -- finish closes it
+            mode = "w+" if resume_at is None else "r+"
+            self.file = FileIO(path, mode, opener=plain_file)
         except FileNotFoundError:
             if resume_at is None:
                 raise
@@ -85,11 +86,12 @@ class PartialFile:
         name = os.path.basename(self.path)
         check, at = 0, self._head
         self.file.seek(at)
+        buffer = memoryview(bytearray(_READ))
         while at < self.position:
-            data = self.file.read(min(_READ, self.position - at))
-            if not data:
+            data = buffer[: self.position - at]
+            if not (size := self.file.readinto(data)):
                 raise DamagedError(f"`{name}` is shorter than it was")
-            check, at = zlib.crc32(data, check), at + len(data)
+            check, at = zlib.crc32(data[:size], check), at + size
         if check != self._check:
             raise DamagedError(f"`{name}` has other bytes than were written")
 

@@ -9,7 +9,6 @@ all of the footers say as one. Nothing is encoded twice.
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Sequence
 from typing import Any, BinaryIO
@@ -93,16 +92,16 @@ class ParquetWriter:
         self._file.write(out + struct.pack("<I", len(out)) + MAGIC)
 
 
-def split(file: bytes) -> tuple[Struct, memoryview]:
+def split(file: bytes | memoryview) -> tuple[Struct, memoryview]:
     """The footer of a Parquet file, and what stands before it without the magic."""
     (length,) = struct.unpack("<I", file[-TAIL:-4])
     begin = len(file) - TAIL - length
-    return read_struct(file, begin)[0], memoryview(file)[len(MAGIC) : begin]
+    return read_struct(bytes(file[begin:]))[0], memoryview(file)[len(MAGIC) : begin]
 
 
-def _encoded(batch: Any, compression: str) -> bytes:
+def _encoded(batch: Any, compression: str) -> memoryview:
     """A block as a Parquet file of one row group; of none where there are no rows."""
-    file = io.BytesIO()
+    file = pa.BufferOutputStream()  # Arrow's own: one of Python's is copied as it grows
     limit = max(batch.num_rows * _BYTES_A_ROW, 1)
     chosen = {
         "compression": compression,
@@ -113,7 +112,7 @@ def _encoded(batch: Any, compression: str) -> bytes:
     with pq.ParquetWriter(file, batch.schema, **chosen) as writer:
         if batch.num_rows:
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=batch.num_rows)
-    return file.getvalue()
+    return memoryview(file.getvalue())
 
 
 def _repeats(column: Any) -> bool:

@@ -339,10 +339,12 @@ class Job:
             with client_for(request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        if len(self.devices) == 1 and not is_gpu(
-            request.options.device
-        ):  # where reading needn't take turns with computing
-            yield from map(self._here().done, in_advance(ranges, partial(read_range, self.plan)))
+        if len(self.devices) == 1 and not is_gpu(request.options.device):
+            blocks = in_advance(ranges, partial(read_range, self.plan))
+            computer = self._here()
+            # Machine code leaves the interpreter to others, so blocks are written meanwhile.
+            done = computer.done
+            yield from in_advance(blocks, done) if computer.is_native else map(done, blocks)
         elif self._forks():
             yield from in_processes(
                 ranges, self._here().work, len(self.devices), self._here().room(self.block_rows)

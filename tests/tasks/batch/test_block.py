@@ -298,6 +298,27 @@ def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path) ->
     assert outputs[0] == outputs[1]
 
 
+@pytest.mark.parametrize(("printed", "is_here"), [("", False), ('print f"{x:9}"\n', True)])
+def test_one_thread_writes_while_machine_code_computes(
+    printed: str, is_here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "d.npz", x=np.arange(5000.0))
+    threads = set()
+
+    class Watched(Computer):
+        def done(self, *arguments: Any) -> Outcome:
+            threads.add(threading.get_ident())
+            return super().done(*arguments)
+
+    monkeypatch.setattr(jobs, "Computer", Watched)
+    request = Request(
+        str(tmp_path / "d.npz"), str(tmp_path / "out.npz"), OPTIONS, threads=1, block_rows=1000
+    )
+    Job(parsed(f"var x\n{printed}output f = x * x"), request).run(lambda summary, total: None)
+    is_native = policy().compiles and can_compile(0) and not is_here
+    assert threads.isdisjoint({threading.get_ident()}) == is_native
+
+
 @pytest.mark.skipif(not can_fork(), reason="processes don't fork here")
 def test_nothing_forks_while_a_thread_of_an_earlier_job_computes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

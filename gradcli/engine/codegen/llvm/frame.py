@@ -8,6 +8,7 @@ the Python functions that it calls. So its code is the same in every process.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from llvmlite import ir
@@ -224,7 +225,10 @@ class KernelFrame(Frame):
 
     def parameters(self, types: Sequence[Any]) -> list[Any]:
         """The values of the parameters."""
-        return [self._unboxed(self._argument(k), kind) for k, kind in enumerate(types)]
+        values: list[Any] = []
+        for boxed, kinds in groupby(types, _boxed):
+            values += self._unboxed(len(values), boxed, [*kinds])
+        return values
 
     def limit(self, n: int) -> Any:
         """The limit of memory in bytes, an int that may be given after `n` parameters."""
@@ -235,25 +239,30 @@ class KernelFrame(Frame):
             with make.if_then(make.icmp_signed("!=", self._count, more), likely=False):
                 python(make, "PyErr_BadArgument")
                 self.leave_if(ir.Constant(BIT, 1), self.raised)
-            make.store(self._unboxed(self._argument(n), INT), limit)
+            make.store(self._unboxed(n, INT, [INT])[0], limit)
         return make.load(limit)
 
-    def _argument(self, k: int) -> Any:
-        return self.builder.load(self.builder.gep(self._arguments, [ir.Constant(INT, k)]))
+    def _unboxed(self, first: int, boxed: Any, kinds: Sequence[Any]) -> list[Any]:
+        """The arguments from number `first` on, all of which are boxed alike. A loop unboxes them:
+        that is less code than to do it one by one."""
+        make, count = self.builder, ir.Constant(INT, len(kinds))
+        with make.goto_entry_block():
+            numbers = make.alloca(boxed, count)
+        arguments = make.gep(self._arguments, [ir.Constant(INT, first)])
+        self.leave_as(make.call(_unboxing(make.module, boxed), [arguments, count, numbers]))
+        places = [make.gep(numbers, [ir.Constant(INT, k)]) for k in range(len(kinds))]
+        return [
+            self._of_kind(make.load(place), kind) for place, kind in zip(places, kinds, strict=True)
+        ]
 
-    def _unboxed(self, argument: Any, kind: Any) -> Any:
+    def _of_kind(self, number: Any, kind: Any) -> Any:
+        """An unboxed number as a value of a kind."""
         make = self.builder
         if kind == BIT:
-            found = python(make, "PyObject_IsTrue", argument)
-            self.leave_if(make.icmp_signed("<", found, STATUS(0)), self.raised)
-            return make.icmp_signed("!=", found, STATUS(0))
+            return make.icmp_signed("!=", number, STATUS(0))
         if isinstance(kind, ir.PointerType):
-            return make.inttoptr(self._unboxed(argument, INT), kind)
-        if kind == FLOAT:
-            return make.fptrunc(self._unboxed(argument, DOUBLE), FLOAT)
-        found = make.call(_unboxing(make.module, kind), [argument])
-        self.leave_as(make.extract_value(found, 0))
-        return make.extract_value(found, 1)
+            return make.inttoptr(number, kind)
+        return make.fptrunc(number, FLOAT) if kind == FLOAT else number
 
     # ---- out -------------------------------------------------------------------------------------
 
@@ -279,19 +288,30 @@ class KernelFrame(Frame):
         make.ret(NULL)
 
 
+def _boxed(kind: Any) -> Any:
+    """As what a value of a kind is unboxed."""
+    if kind == BIT:
+        return STATUS
+    return DOUBLE if kind in REALS else INT
+
+
 def _unboxing(module: Any, kind: Any) -> Any:
-    """The function that unboxes a number. It returns its status and the number."""
-    result = ir.LiteralStructType([STATUS, kind])
+    """The function that unboxes some arguments. It stores the numbers, and returns its status."""
+    names = {DOUBLE: "PyFloat_AsDouble", INT: "PyLong_AsLongLong", STATUS: "PyObject_IsTrue"}
 
-    def body(make: Any, argument: Any) -> Any:
-        name = "PyFloat_AsDouble" if kind == DOUBLE else "PyLong_AsLongLong"
-        value = python(make, name, argument)
-        found = make.insert_value(ir.Constant(result, (DONE, ir.Undefined)), value, 1)
+    def body(make: Any, arguments: Any, count: Any, numbers: Any) -> Any:
         equals = make.fcmp_ordered if kind == DOUBLE else make.icmp_signed
-        with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
-            is_error = make.icmp_unsigned("!=", python(make, "PyErr_Occurred"), NULL)
-            with make.if_then(is_error):
-                make.ret(ir.Constant(result, (RAISED, ir.Undefined)))
-        return found
 
-    return own_function(module, f"unboxed_{kind}", result, [ADDRESS], body, noinline=True)
+        def one(k: Any) -> None:
+            value = python(make, names[kind], make.load(make.gep(arguments, [k])))
+            make.store(value, make.gep(numbers, [k]))
+            with make.if_then(equals("==", value, ir.Constant(kind, -1)), likely=False):
+                is_error = make.icmp_unsigned("!=", python(make, "PyErr_Occurred"), NULL)
+                with make.if_then(is_error):
+                    make.ret(STATUS(RAISED))
+
+        count_up(make, count, 1, one)
+        return STATUS(DONE)
+
+    takes = [ADDRESS.as_pointer(), INT, kind.as_pointer()]
+    return own_function(module, f"unboxed_{kind}", STATUS, takes, body, noinline=True)
