@@ -2,14 +2,15 @@
 
 Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of
 them. Rows that can't go on together are divided and begin again, and so are rows that are too many
-for the memory. If a row fails among others, it is found by halving and runs alone, for the message
-that it gives alone. The results of a row never depend on the rows beside it.
+for the memory. If rows fail among others, the operation that failed says which ones, and what each
+says when it runs alone; where it can't, a row is found by halving and runs alone. The results of a
+row never depend on the rows beside it.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from .backends.backend import Backend
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
 from .execution import Execution
+from .operations.rows.failing import RowsError
 from .operations.rows.separation import SeparationError, separate_group
 from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
@@ -28,6 +30,7 @@ Ask = Callable[[Execution], Any]  # returns the answer of a run that has ended
 Compute = Callable[[Mapping[str, Any], int], tuple[Iterable["Answered"], Any]]
 
 _STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
+_FEW = 8  # rows that take no longer one by one than by halving
 _OF_THE_JOB = (_TIME, _MEMORY)  # limits of the whole job, if a single row reaches them
 
 
@@ -43,10 +46,10 @@ class Answered(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Rows that fail, and the diagnostic of each when it runs alone."""
+    """Rows that fail, and the diagnostics of each when it runs alone."""
 
     rows: Any
-    diagnostics: list[Diagnostic]
+    diagnostics: Sequence[Sequence[Diagnostic]]
 
 
 class RowRuns:
@@ -90,8 +93,7 @@ class RowRuns:
                 yield from self.singly(rows)
                 continue
             found, others = self._attempt(rows, size)
-            if found is not None:
-                yield found
+            yield from found
             pending += others
             if self._crowded:
                 gc.collect()  # a run that was stopped refers to itself
@@ -101,8 +103,8 @@ class RowRuns:
         """The answers for these rows, each by itself."""
         return map(self._alone, rows.tolist())
 
-    def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
-        """The answer of a run for some rows, if there is one, and the rows that must run again."""
+    def _attempt(self, rows: Any, size: int) -> tuple[list[Answered | Failed], list[Any]]:
+        """What a run for some rows tells of them, and the rows that must run again."""
         backend, group = backend_for(self.compiled.settings.device), Group(len(rows))
         laned = {
             name: Lanes(_taken(backend, column, rows, size), group)
@@ -111,41 +113,53 @@ class RowRuns:
         execution = self._execution(laned, group)
         run = execution.run
         try:
-            answered, failing = self._together(execution, rows, group)
+            return self._together(execution, rows, group)
         except SeparationError as error:
-            return None, _parted(run, rows, group, error)
+            return [], _parted(run, rows, group, error)
         except UnrelatedError:
-            return None, np.array_split(rows, 2)
+            return [], np.array_split(rows, 2)
         except MemoryError:
             self._crowded = True
-            return None, np.array_split(rows, 2)
+            return [], np.array_split(rows, 2)
+        except RowsError as error:
+            failing = np.zeros(len(rows), bool)
+            failing[_numbers(run, error.group, group)[error.rows]] = True
+            told = Failed(rows[failing], [(each,) for each in error.diagnostics])
+            return [told], [rows[~failing]]
         except GradcliError as error:
             code = error.diagnostics[0].code
             if code == _STEPS and not group.divided:
                 # steps count for all rows alike until they divide
-                return Failed(rows, error.diagnostics), []
+                return [Failed(rows, [error.diagnostics] * len(rows))], []
             self._crowded = code == _MEMORY
-            return None, np.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
-        return answered, [rows[[k]] for k in failing]
+            return [], np.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
 
     def _together(
         self, execution: Execution, rows: Any, group: Group
-    ) -> tuple[Answered | None, list[int]]:
+    ) -> tuple[list[Answered | Failed], list[Any]]:
         run = execution.execute().run
         self.records = max(self.records, run.trace.number)
-        failing: set[int] = set()
-        for expectation in run.expectations:
-            if not expectation.passed:
-                failing.update(expectation.rows)
-        answer = None if len(failing) == len(rows) else self.ask(execution)
+        failed = _failed_expectations(run)
+        answer = None if len(failed) == len(rows) else self._asked(execution)
         execution.release()
-        if answer is None:
-            return None, sorted(failing)
-        good = None
-        if failing:
-            good = np.ones(len(rows), bool)
-            good[sorted(failing)] = False
-        return Answered(rows, good, group, answer), sorted(failing)
+        found: list[Answered | Failed] = []
+        if answer is not None:
+            good = None
+            if failed:
+                good = np.ones(len(rows), bool)
+                good[sorted(failed)] = False
+            found.append(Answered(rows, good, group, answer))
+        told = {row: [d for d in failed[row] if d is not None] for row in sorted(failed)}
+        known = [row for row in told if len(told[row]) == len(failed[row])]
+        if known:
+            found.append(Failed(rows[known], [told[row] for row in known]))
+        return found, [rows[[row]] for row in told if len(told[row]) < len(failed[row])]
+
+    def _asked(self, execution: Execution) -> Any:
+        try:
+            return self.ask(execution)
+        except RowsError as error:
+            raise error.together() from None  # nobody asks for a row that fails an `expect`
 
     def _alone(self, row: int) -> Answered | Failed:
         rows = np.array([row])
@@ -155,12 +169,12 @@ class RowRuns:
             run = execution.execute().run
             failed = [e.diagnostic for e in run.expectations if e.diagnostic is not None]
             if failed:
-                return Failed(rows, failed)
+                return Failed(rows, [failed])
             answer = self.ask(execution)
         except GradcliError as error:
             if error.diagnostics[0].code in _OF_THE_JOB:
                 raise
-            return Failed(rows, error.diagnostics)
+            return Failed(rows, [error.diagnostics])
         execution.release()
         return Answered(rows, None, None, answer)
 
@@ -187,22 +201,37 @@ def _single(value: Any) -> Any:
 
 def _parted(run: Run, rows: Any, group: Group, error: SeparationError) -> list[Any]:
     """The rows in parts that can each go on together."""
-    to_host = run.backend.to_host
     labels = np.full(len(rows), -1)  # of rows that are elsewhere already
-    labels[slice(None) if error.group is group else to_host(error.group.way_to(group))] = to_host(
-        error.labels
-    )
+    labels[_numbers(run, error.group, group)] = run.backend.to_host(error.labels)
     parts = [rows[labels == label] for label in np.unique(labels).tolist()]
     return parts if len(parts) > 1 else np.array_split(rows, 2)
 
 
 def _suspects(run: Run, rows: Any, group: Group) -> list[Any]:
-    """The rows in two parts, of which one has the row that failed: those that ran last and the
-    others, or halves."""
+    """The rows in parts, of which one has the row that failed: those that ran last and the
+    others, or halves; few rows singly."""
+    if len(rows) <= _FEW:
+        return np.array_split(rows, len(rows))
     last = run.group
     if last is not None and last is not group and last.within(group):
         chosen = np.zeros(len(rows), bool)
-        chosen[run.backend.to_host(last.way_to(group))] = True
+        chosen[_numbers(run, last, group)] = True
         if 0 < chosen.sum() < len(rows):
             return [rows[~chosen], rows[chosen]]
     return np.array_split(rows, 2)
+
+
+def _numbers(run: Run, part: Group, group: Group) -> Any:
+    """The numbers in a group of the rows that came from it."""
+    return np.arange(group.size) if part is group else run.backend.to_host(part.way_to(group))
+
+
+def _failed_expectations(run: Run) -> dict[int, list[Diagnostic | None]]:
+    """The rows for which an `expect` failed, with what it says of each; None where only a run of
+    the row by itself can tell."""
+    failed: dict[int, list[Diagnostic | None]] = {}
+    for expectation in run.expectations:
+        told = expectation.by_row or [None] * len(expectation.rows)
+        for row, diagnostic in zip(expectation.rows, told, strict=True):
+            failed.setdefault(row, []).append(diagnostic)
+    return failed

@@ -15,8 +15,10 @@ from ..values.kinds import UNSET, is_callable, show, slot_value
 
 _MAX_SHOWN = 4
 
-# Whether a claim holds, and what shows its values once it doesn't.
-Claim = Callable[[list[Any]], tuple[Any, Callable[[list[Any]], str]]]
+Pairs = list[tuple[str, Any]]  # texts with their values
+
+# Whether a claim holds, and what gives the values to show once it doesn't.
+Claim = Callable[[list[Any]], tuple[Any, Callable[[list[Any]], Pairs]]]
 
 
 def compile_claim(c: Compiler, node: program.Expression) -> Claim:
@@ -25,8 +27,8 @@ def compile_claim(c: Compiler, node: program.Expression) -> Claim:
         return _comparison(c, node)
     value, names = c.value(node), list(_names(node))
 
-    def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], str]]:
-        return value(frame), lambda frame: _listed(
+    def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], Pairs]]:
+        return value(frame), lambda frame: _known(
             [(n.slot.name, slot_value(frame, n.slot)) for n in names]
         )
 
@@ -37,14 +39,14 @@ def _comparison(c: Compiler, node: program.Apply) -> Claim:
     site = Site(node.op, node.span)
     left, right = [(o, c.value(o)) for o in node.operands if o is not None]
 
-    def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], str]]:
+    def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], Pairs]]:
         a, b = left[1](frame), right[1](frame)
         pairs = [
             (operand.span.brief, value)
             for operand, value in ((left[0], a), (right[0], b))
             if not isinstance(operand, program.Constant)
         ]
-        return compare(frame[0], site, a, b), lambda frame: _listed(pairs)
+        return compare(frame[0], site, a, b), lambda frame: _known(pairs)
 
     return claim
 
@@ -58,10 +60,14 @@ def _names(node: program.Expression) -> Iterator[program.Read]:
     yield from sorted(found.values(), key=lambda read: read.span.start)
 
 
-def _listed(pairs: list[tuple[str, Any]]) -> str:
-    shown = [
-        f"`{text}` is {shortened(' '.join(show(value).split()))}"
-        for text, value in pairs
-        if value is not UNSET and not is_callable(value)
-    ]
-    return ", ".join(shown[:_MAX_SHOWN])
+def _known(pairs: Pairs) -> Pairs:
+    return [
+        (text, value) for text, value in pairs if value is not UNSET and not is_callable(value)
+    ][:_MAX_SHOWN]
+
+
+def listed(pairs: Pairs) -> str:
+    """What a message shows of the values that decided a claim."""
+    return ", ".join(
+        [f"`{text}` is {shortened(' '.join(show(value).split()))}" for text, value in pairs]
+    )

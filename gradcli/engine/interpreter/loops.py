@@ -17,10 +17,13 @@ from ..lanes.divergence import Exits, divide
 from ..lanes.merging import MERGE
 from ..lanes.parts import Alive, Split
 from ..operations.iteration import LAZY, iterate
+from ..operations.rows.failing import RowsError
 from ..operations.rows.ranges import RowRange
 from ..operations.sequences import Window
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
-from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, show
+from ..values.boxes import primal
+from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, leaves, read, show
+from ..values.lanes import Lanes
 
 _KNOWN = (range, list, Window)  # sequences whose items can be taken some at a time
 
@@ -152,8 +155,7 @@ def _loop(
             try:
                 completion = go(frame, item)
             except GradcliError as error:
-                add_turn(error, node, item)
-                raise
+                raise with_turn(error, node, item) from None
             if completion is not None and completion != CONTINUE:
                 if type(completion) is Split:
                     exits = exits or Exits(frame, site, alive)
@@ -173,18 +175,27 @@ def _loop(
     return loop
 
 
-def add_turn(error: GradcliError, node: program.While | program.For, item: Any) -> None:
-    """Adds the turn of a loop to what led to an error: where the loop is, and what it was at: the
-    values of its names, or of `while`, whose items count from 0, the number of the iteration."""
+def with_turn(error: GradcliError, node: program.While | program.For, item: Any) -> GradcliError:
+    """The error with the turn of a loop added to what led to it: where the loop is, and what it was
+    at: the values of its names, or of `while`, whose items count from 0, the number of the
+    iteration."""
     if isinstance(node, program.While):
         turn = f", in iteration {item + 1}"
     else:
         names = ", ".join([target.slot.name for target in _names(node.target)])
         items = item if isinstance(node.target, program.ListTarget) else [item]
+        if isinstance(error, RowsError) and any(map(_differs, items)):
+            error = error.together()
         values = ", ".join([shortened(" ".join(show(value).split())) for value in items])
         turn = f", where {names} is {values}"
     loop = CallSite("", node.span, turn)
     error.diagnostics[:] = [replace(d, calls=(*d.calls, loop)) for d in error.diagnostics]
+    return error
+
+
+def _differs(value: Any) -> bool:
+    """Whether a value differs between rows."""
+    return any(type(primal(read(part))) is Lanes for part in leaves(value))
 
 
 def _names(target: program.Target) -> list[program.NameTarget]:

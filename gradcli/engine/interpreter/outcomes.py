@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -13,14 +14,17 @@ from ..backends.backend import shape_of
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import truth
 from ..operations.equality import same_value
+from ..operations.rows.failing import row_of, tells_apart
 from ..operations.rows.separation import operation_group
 from ..trace.run import Expectation, Run
 from ..values.boxes import primal
 from ..values.contents import plain
 from ..values.kinds import List, describe, is_number, read, show, show_shape
-from ..values.lanes import Group, Lanes, spread
-from .claims import compile_claim
+from ..values.lanes import Group, Lanes, narrow, spread
+from .claims import compile_claim, listed
 from .texts import compile_shown
+
+Alone = Callable[[int], tuple[str, str]]  # the message and the label of a row
 
 
 def note(
@@ -31,26 +35,31 @@ def note(
     bad: Any = None,
     group: Group | None = None,
     label: str = "",
+    alone: Alone | None = None,
 ) -> None:
     """Records an expectation; an empty message means that it holds. Where that differs between rows
     of `group`, `bad` says for which it doesn't; else it is the same for all that run. `label` shows
-    the values that decided."""
+    the values that decided, and `alone` says what a row of the group has by itself."""
     if not message:
         run.expectations.append(Expectation(line, True))
         return
     group = group or run.group
     rows: tuple[int, ...] = ()
+    by_row: list[Diagnostic] = []
     if group is not None:
         xp, whole = run.backend.xp, group.outermost()
         failing = xp.arange(whole.size) if group is whole else group.way_to(whole)
         rows = tuple((failing if bad is None else failing[bad]).tolist())
-    run.expectations.append(
-        Expectation(line, False, message, Diagnostic("E601", message, span, label), rows)
-    )
+        if alone is not None and tells_apart(run, group):
+            numbers = range(group.size) if bad is None else xp.flatnonzero(bad).tolist()
+            by_row = [Diagnostic("E601", text, span, own) for text, own in map(alone, numbers)]
+    found = Diagnostic("E601", message, span, label)
+    run.expectations.append(Expectation(line, False, message, found, rows, tuple(by_row)))
 
 
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
     line, told = node.span.line, _compile_message(c, node.message)
+    says_the_same = node.message is None or isinstance(node.message, program.Constant)
     if node.close_to is None:
         claim = compile_claim(c, node.value)
 
@@ -64,9 +73,12 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
             if holds:
                 note(frame[0], line, "", node.value.span)
                 return
-            message = f"expected `{node.value.span.brief}`, and it is false{where}"
-            text = f"{told(frame)}{message}"
-            note(frame[0], line, text, node.value.span, bad, group, shown(frame))
+            message = f"{told(frame)}expected `{node.value.span.brief}`, and it is false"
+            pairs = shown(frame)
+            alone = None
+            if says_the_same and all(_is_exact(frame[0], value) for _, value in pairs):
+                alone = partial(_false_alone, frame[0], message, pairs)
+            note(frame[0], line, message + where, node.value.span, bad, group, listed(pairs), alone)
 
         return expect
     value, other = c.value(node.value), c.value(node.close_to)
@@ -88,15 +100,30 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
             and is_number(y)
             and shape_of(x) == shape_of(y)
         )
-        note(
-            frame[0],
-            line,
-            message and f"{told(frame)}{message}",
-            node.span,
-            *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()),
-        )
+        bad, group = _bad_rows(frame[0], x, y, **tolerances) if by_rows else (None, None)
+        text = message and f"{told(frame)}{message}"
+        note(frame[0], line, text, node.span, bad, group)
 
     return expect_close
+
+
+def _false_alone(run: Run, message: str, pairs: list[tuple[str, Any]], row: int) -> tuple[str, str]:
+    """What a false claim says of a row by itself."""
+    return message, listed([(text, _in_row(run, value, row)) for text, value in pairs])
+
+
+def _is_exact(run: Run, value: Any) -> bool:
+    """Whether a value has the bits in each row that it has in the row alone: no floats that were
+    computed, which may be rounded otherwise."""
+    value = primal(read(value))
+    if type(value) is not Lanes:
+        return is_number(value)
+    return value.dtype.kind in "bi" or any(value is given for given in run.inputs.values())
+
+
+def _in_row(run: Run, value: Any, row: int) -> Any:
+    assert run.group is not None
+    return row_of(run, narrow(primal(read(value)), run.group), row)
 
 
 def _compile_message(c: Compiler, node: program.Expression | None) -> Closure:

@@ -161,7 +161,8 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
                 body(frame)
             except GradcliError as error:
                 if run.parts_rows and group is not None and group.size > 1:
-                    raise  # which of the rows it is of, they say one by one
+                    # which of the rows it is of, they say one by one
+                    raise GradcliError(*error.diagnostics) from None
                 run.group = group
                 take_back(run, divisions)
                 text = "\n".join(said(d) for d in error.diagnostics)

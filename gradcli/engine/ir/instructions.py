@@ -319,10 +319,15 @@ WAYS = ("put", "add", "maximum", "minimum", "or", "and")  # of an `each`
 
 def every(block: Block) -> Iterator[Instruction]:
     """The instructions of a block, and those of the blocks inside it."""
-    for made in block.instructions:
-        yield made
-        for inner in blocks_of(made):
-            yield from every(inner)
+    waiting = [iter(block.instructions)]
+    while waiting:
+        for made in waiting[-1]:
+            yield made
+            if made.INSIDE:
+                waiting += [iter(inner.instructions) for inner in reversed(blocks_of(made))]
+                break
+        else:
+            waiting.pop()
 
 
 def constants_in(block: Block) -> dict[Value, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...diagnostics import Span, did_you_mean
+from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ...ops import OPS
 from ...ops.elsewhere import suggestion
 from ...ops.members import ATTRIBUTES
@@ -28,6 +28,7 @@ from ..values.kinds import (
 from ..values.lanes import Lanes
 from .apply import apply, to_array
 from .instances import member as instance_member
+from .rows.failing import fail_beyond, of_all_rows, tells_apart
 from .rows.number_kinds import uniform_kind
 from .rows.separation import uniform_value
 from .rows.slices import read_part
@@ -67,7 +68,9 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
                 for i in index
             ]
         )
-    if run.backend is not CPU:  # CuPy takes indices modulo the size instead of refusing them
+    if run.backend is not CPU or (  # CuPy takes indices modulo the size instead of refusing them
+        tells_apart(run, run.group) and Lanes in map(type, index)
+    ):
         verify_index(run, container, index, site.span)
     try:
         return apply(run, site, (x,), {"index": index})
@@ -87,15 +90,12 @@ def list_item(
     """The item of a list, or a part of it. `help` is for an index that is out of range."""
     first = index[0]
     if type(first) is Lanes:  # items may differ in kind, so rows must agree on one
+        fail_beyond(run, first, len(items), lambda k: list_item(run, items, (k,), span, help))
         first = uniform_value(run, first)
     if type(first) is int:
         if not -len(items) <= first < len(items):
-            run.fail(
-                "E303",
-                f"index {first} is out of range for a list of {len(items)}",
-                span,
-                help=help,
-            )
+            message = f"index {first} is out of range for a list of {len(items)}"
+            raise of_all_rows(run, GradcliError(Diagnostic("E303", message, span, help=help)))
         value = items[first]
         if len(index) == 1:
             return value
@@ -156,6 +156,8 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
     for position, i in enumerate(index):
         if i is None:
             continue
+        if type(i) is Lanes and i.dtype.kind == "i":
+            _tell_beyond(run, container, index, position, shape[axis], span)
         if type(i) is Lanes and not i.shape and i.dtype.kind == "i":
             wrong = i.array[(i.array < -shape[axis]) | (i.array >= shape[axis])]
             i = int(wrong[0]) if wrong.size else 0
@@ -192,6 +194,19 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
                 span,
             )
         axis += i.ndim if hasattr(i, "dtype") and i.dtype.kind == "b" else 1
+
+
+def _tell_beyond(
+    run: Run, container: Any, index: tuple[Any, ...], position: int, size: int, span: Span
+) -> None:
+    """Raises RowsError for the rows in which the index at a position is out of its range."""
+    before, after = index[:position], index[position + 1 :]
+    fail_beyond(
+        run,
+        index[position],
+        size,
+        lambda own: verify_index(run, container, (*before, own, *after), span),
+    )
 
 
 # ---- members -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from ...diagnostics import Diagnostic, GradcliError
 from ...ops import OPS
 from ...ops.op import OpError
 from ..backends.backend import dtype_name, is_complex
@@ -23,6 +24,7 @@ from ..values.kinds import List, Variable, describe
 from ..values.lanes import Lanes
 from .elementwise import elementwise
 from .list_arrays import SCALARS, has_boxes, number, plain_array
+from .rows.failing import of_all_rows
 from .rows.on_lanes import differ_between_rows
 from .rows.separation import uniform_value
 from .structural import structural
@@ -183,7 +185,8 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
         help = 'a text with values in it is `f"x = {x:.3f}"`'
     if value is None:
         help = "`none` is the absence of a value; check with `x == none`"
-    run.fail("E301", f"{what} doesn't take {describe(value)}", site.span, help=help)
+    refused = Diagnostic("E301", f"{what} doesn't take {describe(value)}", site.span, help=help)
+    raise of_all_rows(run, GradcliError(refused))
 
 
 def to_array(run: Run, site: Site, value: List) -> Any:

@@ -14,6 +14,7 @@ from ..values.kinds import describe, show_shape
 from ..values.lanes import Lanes, narrow, with_rows
 from .integers import INTEGERS, as_floats, is_integer, on_int_arrays, on_ints
 from .list_arrays import SCALARS
+from .rows.failing import fail_by_halves, row_of, tells_apart
 from .rows.number_kinds import int_rows, separate_by_kind, with_ints, with_row_dtypes
 from .rows.on_lanes import rows_contiguous
 from .rows.separation import operation_group
@@ -86,21 +87,20 @@ def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
     try:
         y = _elementwise(run, site, [with_rows(p, group) for p in weighed], shown=primals)
     except GradcliError:
+
+        def alone(row: int) -> Any:
+            return _elementwise(run, site, [row_of(run, p, row) for p in primals])
+
+        if tells_apart(run, group, primals):
+            fail_by_halves(run, lambda: _elementwise_on_lanes(run, site, [*primals]), alone)
         if group.size == 1:  # its error is that of the row alone, which names its operands
-            _elementwise(run, site, [_only_row(p) for p in primals])
+            alone(0)
         raise
     whole, xp = (*shape, group.size), run.backend.xp
     value = Lanes(
         rows_contiguous(xp, y if shape_of(y) == whole else xp.broadcast_to(y, whole)), group
     )
     return value if ints is None else with_ints(run, value, ints)
-
-
-def _only_row(value: Any) -> Any:
-    """The value that lanes of one row stand for; anything else as it is."""
-    if type(value) is not Lanes:
-        return value
-    return value.array[..., 0] if value.shape else value.array[0].item()
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:

@@ -119,10 +119,16 @@ def used(blocks: Iterable[Block]) -> dict[Value, None]:
     """The values that blocks use from outside, in the order of their first use."""
     found: dict[Value, None] = {}
     for block in blocks:
-        inside = set(block.parameters)
-        for made in block.instructions:
-            needed = dict.fromkeys(made.operands) | used(blocks_of(made))
-            found |= {value: None for value in needed if value not in inside}
-            inside.update(made.results)
-        found |= {value: None for value in block.results if value not in inside}
+        _use(block, set(), found)
     return found
+
+
+def _use(block: Block, inside: set[Value], found: dict[Value, None]) -> None:
+    """Adds to `found` what a block uses, and to `inside` what it makes; the latter is no use."""
+    inside.update(block.parameters)
+    for made in block.instructions:
+        found.update(dict.fromkeys([v for v in made.operands if v not in inside]))
+        for inner in blocks_of(made):
+            _use(inner, inside, found)
+        inside.update(made.results)
+    found.update(dict.fromkeys([v for v in block.results if v not in inside]))

@@ -36,13 +36,15 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """One `expect` that was executed; `diagnostic` shows a failed one in the source. Of many rows,
-    `rows` are those of the outermost group for which it failed."""
+    `rows` are those of the outermost group for which it failed, and `by_row` what it says of each
+    of them alone, where that was asked for and is known."""
 
     line: int
     passed: bool
     message: str = ""
     diagnostic: Diagnostic | None = None
     rows: tuple[int, ...] = ()
+    by_row: tuple[Diagnostic, ...] = ()
 
 
 class Unconnected(NamedTuple):

@@ -121,23 +121,19 @@ class Computer:
                 while (found := next(answers, None)) is not None:
                     at = _within(index, found.rows)
                     if isinstance(found, Failed):
-                        diagnostics = found.diagnostics
-                    else:
-                        misfit = collected.put(at, found.good, found.group, found.answer)
-                        diagnostics = [] if misfit is None else [misfit]
-                        at = at if found.good is None else _within(at, np.flatnonzero(found.good))
-                        if (
-                            diagnostics and len(found.rows) > 1 and not self.plan.widens
-                        ):  # an int beside floats is one of them
-                            alone = row_runs.singly(
-                                found.rows if found.good is None else found.rows[found.good]
-                            )
-                            answers = chain(alone, answers)
-                            continue
-                    if diagnostics:
                         rejects.update(
-                            dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics))
+                            zip(_numbers(at), map(tuple, found.diagnostics), strict=True)
                         )
+                        continue
+                    misfit = collected.put(at, found.good, found.group, found.answer)
+                    if misfit is None:
+                        continue
+                    good = found.rows if found.good is None else found.rows[found.good]
+                    if len(found.rows) > 1 and not self.plan.widens:
+                        # an int beside floats is one of them
+                        answers = chain(row_runs.singly(good), answers)
+                    else:
+                        rejects.update(dict.fromkeys(_numbers(_within(index, good)), (misfit,)))
                 runs, tiles = runs + row_runs.runs, tiles + 1
                 ways = ways.beside(self.kernels.ways(tile, _size(index), row_runs.interpreted))
         return self._outcome(block, collected, rejects, runs, tiles)._replace(ways=ways)
@@ -376,6 +372,12 @@ def _in_order(values: Any) -> Any:
 
 def _size(index: Any) -> int:
     return index.stop - index.start if type(index) is slice else len(index)
+
+
+def _numbers(rows: Any) -> list[int]:
+    """The numbers of rows in a block, of which a slice says all."""
+    found = range(rows.start, rows.stop) if type(rows) is slice else rows.tolist()
+    return list(found)
 
 
 def _within(index: Any, rows: Any) -> Any:

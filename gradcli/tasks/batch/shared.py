@@ -74,7 +74,11 @@ class FirstRuns:
         these rows fails for one that doesn't fit (E005)."""
         if self._unused is not None and not self._used:
             raise self._unused
-        firsts = [answer.diagnostics[0] if type(answer) is Failed else None for answer in found]
+        firsts = [
+            diagnostics[0] if diagnostics else None
+            for answer in found
+            for diagnostics in (answer.diagnostics if isinstance(answer, Failed) else [()])
+        ]
         if firsts and all(
             d is not None and d.code == "E005" and d.span in self._places for d in firsts
         ):

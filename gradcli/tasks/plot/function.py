@@ -77,12 +77,13 @@ class Function:
         self.evaluations += size
         channels = 1 + self.order if len(self.axes) == 1 else 1 + 2 * self.order
         found: Values = {}
-        failed: list[Diagnostic] = []
+        failed: dict[int, Diagnostic] = {}
         with self.backend.active():
             answers = list(self._runs(points).answers(size))
         for answer in answers:
             if not isinstance(answer, Answered):
-                failed += answer.diagnostics
+                firsts = [diagnostics[0] for diagnostics in answer.diagnostics]
+                failed.update(zip(answer.rows.tolist(), firsts, strict=True))
                 continue
             for label, row in answer.answer.items():
                 if label not in found:
@@ -94,8 +95,8 @@ class Function:
         for channels in found.values():
             channels[:, np.isnan(channels[0])] = np.nan  # what isn't there has no derivative
         if not found and failed:
-            raise GradcliError(failed[0])
-        self.failed = self.failed or next(iter(failed), None)
+            raise GradcliError(failed[min(failed)])
+        self.failed = self.failed or (failed[min(failed)] if failed else None)
         return found
 
     def room(self, points: float, runs: int = 1) -> int:

@@ -138,7 +138,8 @@ def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer
     for found in runs.answers(len(points)):
         rows = found.rows.tolist()
         if isinstance(found, Failed):
-            answers.update(dict.fromkeys(rows, Answer({}, _told(found.diagnostics[0]))))
+            told = [Answer({}, _told(first)) for first, *_ in found.diagnostics]
+            answers.update(zip(rows, told, strict=True))
             continue
         for k, row in enumerate(rows):
             if found.good is None or found.good[k]:

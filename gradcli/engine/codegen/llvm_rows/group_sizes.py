@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ...ir.each_axes import combined_along_it
 from ...ir.instructions import (
@@ -18,7 +18,6 @@ from ...ir.instructions import (
     Element,
     For,
     Free,
-    Instruction,
     NewArray,
     NewStack,
     Operation,
@@ -35,6 +34,7 @@ from ...ir.instructions import (
     size_of,
 )
 from ...ir.types import BOOL, ArrayType, StackType
+from .same_memory import SameMemory
 
 CHUNK = 256  # rows of a region without loops
 GROUP = 32  # rows of a region with loops
@@ -84,51 +84,13 @@ def own_arrays(block: Block) -> list[Value]:
 def changed_by_branches(block: Block) -> dict[Value, Value]:
     """The results of branches that have the memory of an array from before the branch, with that
     array."""
-    pairs = [pair for m in every(block) if isinstance(m, Branch) for pair in _in_place(m).items()]
+    pairs = SameMemory(block).by_branches.items()
     return {result: array for result, array in pairs if array not in block.parameters}
-
-
-def _in_place(made: Branch) -> dict[Value, Value]:
-    """The results of a branch that are one array from outside, with that array: each side changes
-    it in place, or leaves it as it is."""
-    instructions = [*every(made.then), *every(made.otherwise)]
-    origins = _origins(instructions)
-    inside = {value for m in instructions for value in m.results}
-    sides = zip(made.results, made.then.results, made.otherwise.results, strict=True)
-    pairs = [(result, origins.get(a, a), origins.get(b, b)) for result, a, b in sides]
-    return {v: a for v, a, b in pairs if _is_array(v) and a is b and a not in inside}
-
-
-def _origins(instructions: Iterable[Instruction]) -> dict[Value, Value]:
-    """For arrays that instructions change in place, the first of those that have the same
-    memory."""
-    same: dict[Value, Value] = {}
-    for made in instructions:
-        ends: list[tuple[Value, Value]] = []
-        if isinstance(made, Put):
-            ends = [(made.array, made.result)]
-        elif isinstance(made, Branch):
-            ends = [(first, result) for result, first in _in_place(made).items()]
-        elif isinstance(made, Each | While | For):
-            ends = [*zip(made.initial, made.results, strict=True)]
-            if not isinstance(made, Each):
-                ends += zip(made.initial, made.carried, strict=True)
-        same.update({result: same.get(first, first) for first, result in ends})
-    return same
 
 
 def _fits_each(made: Each) -> bool:
     """Whether the points are straight code, and few numbers are combined along an axis."""
     return is_straight(made.body) and (made.shape[-1] <= BLOCK or not combined_along_it(made))
-
-
-def _changes_places(made: While | For) -> bool:
-    """Whether a loop carries on one of its arrays as another one."""
-    arrays = {value for value in made.carried if _is_array(value)}
-    same = _origins(every(made.body))
-    pairs = zip(made.carried, made.body.results, strict=True)
-    found = [(value, same.get(result, result)) for value, result in pairs]
-    return any(origin in arrays and origin is not value for value, origin in found)
 
 
 def _is_array(value: Value) -> bool:
@@ -141,13 +103,11 @@ def _fits(block: Block) -> bool:
             return False
         if isinstance(made, Each) and not _fits_each(made):
             return False
-        if isinstance(made, While | For) and _changes_places(made):
-            return False
         if isinstance(made, For) and all(carries(made.body, kind) for kind in (Push, Pop)):
             return False
         if isinstance(made, Branch) and all(has_either_side(made, kind) for kind in (Push, Pop)):
             return False
-    return True
+    return not SameMemory(block).swaps
 
 
 def carries(body: Block, kind: type) -> bool:

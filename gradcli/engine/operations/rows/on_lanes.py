@@ -12,6 +12,7 @@ from ....ops.op import Op
 from ...trace.run import Run
 from ...trace.tape import Site
 from ...values.lanes import Group, Lanes, narrow
+from .failing import fail_by_halves, fail_rows, row_of, tells_apart
 from .number_kinds import all_ints, with_ints, with_row_dtypes
 from .separation import SeparationError, operation_group
 
@@ -70,6 +71,12 @@ def on_lanes(
     except ByRowError:
         return _row_by_row(run, primals, options, group, compute)
     except GradcliError as error:
+        if tells_apart(run, group, primals) and "index" not in options:  # who indexes tells of it
+            fail_by_halves(
+                run,
+                lambda: on_lanes(run, site, [*primals], options, compute),
+                _by_itself(run, primals, options, compute),
+            )
         if error.diagnostics[0].code in _SHAPE_ERRORS:  # a row by itself reports its own shapes
             _row_by_row(run, primals, options, group, compute)
         raise
@@ -137,15 +144,13 @@ def _row_by_row(
 ) -> Any:
     """The op computed for one row after another. Separates rows whose results differ in shape or
     dtype."""
-    xp, settle = run.backend.xp, run.backend.settle
-    drawn = run.draws
-    results = []
-    for k in range(group.size):
-        run.draws = drawn  # each row draws what it would draw by itself
-        row = partial(_row, settle, k)
-        results.append(
-            compute([row(p) for p in primals], {name: _map(row, v) for name, v in options.items()})
-        )
+    xp, alone = run.backend.xp, _by_itself(run, primals, options, compute)
+    try:
+        results = [alone(k) for k in range(group.size)]
+    except GradcliError:
+        if tells_apart(run, group, primals):
+            fail_rows(run, xp.arange(group.size), alone)
+        raise
     several = type(results[0]) is list
     table = [[xp.asarray(part) for part in (y if several else [y])] for y in results]
     forms: dict[Any, int] = {}
@@ -161,5 +166,17 @@ def _row_by_row(
     return parts if several else parts[0]
 
 
-def _row(settle: Any, k: int, value: Any) -> Any:
-    return settle(value.array[..., k].copy()) if type(value) is Lanes else value
+def _by_itself(
+    run: Run, primals: list[Any], options: Mapping[str, Any], compute: Callable[..., Any]
+) -> Callable[[int], Any]:
+    """The op for a row by itself, which draws what it would draw then."""
+    drawn = run.draws
+
+    def alone(k: int) -> Any:
+        run.draws = drawn
+        row = partial(row_of, run, k=k)
+        return compute(
+            [row(p) for p in primals], {name: _map(row, v) for name, v in options.items()}
+        )
+
+    return alone
