@@ -91,7 +91,7 @@ def test_their_code_is_short() -> None:
 
 
 def test_a_place_that_is_not_known_takes_no_branches() -> None:
-    """Nothing chooses between the numbers of a list one by one, which would be much code on rows."""
+    """Nothing chooses between the numbers one by one, which would be much code on rows."""
     assert " if " not in lowered(HEAD + PROGRAMS["a ring"]).text
 
 

@@ -19,7 +19,18 @@ from ...ir.instructions import Check, Value
 from ...ir.numbers import Numbers
 from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
-from ..held.kinds import FEW, Record, Stored, StoredOf, Table, TableOf, flat, kind_of, leaves_of, plain
+from ..held.kinds import (
+    FEW,
+    Record,
+    Stored,
+    StoredOf,
+    Table,
+    TableOf,
+    flat,
+    kind_of,
+    leaves_of,
+    plain,
+)
 from ..held.names import NotCompiled
 from .arrays import MAX_ELEMENTS
 from .dicts import Dicts, Key
