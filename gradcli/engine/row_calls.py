@@ -9,7 +9,6 @@ from ..lang.program import Declare, Program
 from .analysis.declared import declarations
 from .analysis.requests import requested_outputs
 from .backends.backend import CPU, Backend
-from .codegen.kernel import Refusal
 from .codegen.step_back import StepBack
 from .ir.types import OF_DTYPE, ArrayType, Scalar, dtype_of, has_tangents
 from .kernels.mapped.regions import is_flag
@@ -85,8 +84,8 @@ class RowsCall:
         ]
         self._kernel, self._memory = RegionRows(call, by_row, backend=backend), memory
         if not self._kernel.is_there:
-            refusal = self._kernel.refusal or Refusal("there is no machine code")
-            raise NotCompiled(*refusal)
+            assert self._kernel.refusal is not None
+            raise NotCompiled(*self._kernel.refusal)
 
     def rows(self, columns: Mapping[str, Any], size: int) -> tuple[list[Rows], Any] | None:
         """The results of `size` rows, and the numbers of the rows that the interpreter must run.

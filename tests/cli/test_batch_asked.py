@@ -323,6 +323,12 @@ REPORTED = ["--rows", "d.csv", "-o", "o.csv", "-v", "--report", "r.json"]
             "line 4: `qr` is not compiled on rows",
             "3 rows by the interpreter: line 4: `qr` is not compiled on rows",
         ),
+        (
+            "var x\nvar y\noutput f = zeta(x + 2) * y",
+            0,
+            "`zeta` is not compiled on rows",
+            "3 rows by the interpreter: `zeta` is not compiled on rows",
+        ),
     ],
 )
 def test_the_report_says_what_computed_the_rows(

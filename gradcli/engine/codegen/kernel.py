@@ -168,10 +168,10 @@ def rows_kernel(
     rows_first: Collection[int] | None,
     summed: Collection[int],
     backend: Backend,
-) -> OnRows | None:
+) -> OnRows | Refusal:
     """A region as a function of columns on the device of a backend. On the CPU it also takes arrays
     with `rows_first`, and has results that are `summed`: see `RowsKernel`. The regions aren't
-    refused: see `refused_on_rows`. None where they have no machine code."""
+    refused by `refused_on_rows`; where they have no machine code all the same, this says why."""
     from .scalar_ops import NotNative
 
     try:
@@ -182,5 +182,5 @@ def rows_kernel(
         from .llvm_rows.kernels import RowsKernel
 
         return RowsKernel(region, others, by_row, rows_first, summed)
-    except NotNative:
-        return None
+    except NotNative as why:
+        return Refusal(why.reason, why.span)

@@ -19,7 +19,12 @@ _NUMBERS = (bool, int, float)
 
 class RegionRows:
     """A region as a function of columns on the device of a backend; on the CPU also of arrays with
-    `rows_first`, and with results that are `summed`: see `RowsKernel`."""
+    `rows_first`, and with results that are `summed`: see `RowsKernel`.
+
+    refusal  why there is no kernel, once somebody has asked whether there is one
+    """
+
+    refusal: Refusal | None = None
 
     def __init__(
         self,
@@ -42,20 +47,19 @@ class RegionRows:
         self._last: tuple[list[str], list[Any]] | None = None
 
     @cached_property
-    def refusal(self) -> Refusal | None:
-        """Why LLVM compiles no kernel; None where it does."""
-        return refused_on_rows(*self._regions)
-
-    @cached_property
     def _kernel(self) -> RowsPlainFirst:
         return RowsPlainFirst(self._made, *self._regions)
 
     def _made(self, regions: Sequence[Region]) -> OnRows | None:
-        if self.refusal is not None:
-            return None
         region, *others = regions
         varies = [*self._by_row, *[False] * self._gives]
-        return rows_kernel(region, others, varies, self._rows_first, self._summed, self._backend)
+        made = refused_on_rows(*self._regions) or rows_kernel(
+            region, others, varies, self._rows_first, self._summed, self._backend
+        )
+        if isinstance(made, Refusal):
+            self.refusal = made
+            return None
+        return made
 
     @property
     def is_there(self) -> bool:

@@ -47,6 +47,7 @@ PROGRAMS = {
     "a parameter that is written": "fn f(p) { p[0] = x; return p }\noutput f(v), v",
     "arrays that meet": "u = v * 1\nif x > 1 { u = u * 2 } else { u[k] = 9 }\nfor i in range(k) { u = u + w }\noutput u if k > 5 else u * 2",
     "functions": "output sin(v), v ** 3, w ** 0.5, w ** -1, 2 ** v, 2.0 ** w, full(10, x)",
+    "backwards": "m = outer(v, w)\noutput v[::-1], sum(v[::-1] * w), w[-1::-2] * 2, sum(m[::-1, ::-1]), sum(m[1:, ::-2], axis = 1), mean(m[::-1], axis = 0)",
     "products": "output v @ v, v @ w, max(v), sum(ones([3, 9]), axis = 0)",
     "a search": "p = v\nfor i in range(20) { g = 2 * (p - w); p = p - 0.125 * g; if norm(g) < 0.5 { break } }\noutput p, i",
 }  # fmt: skip
@@ -60,7 +61,6 @@ STEPS_BACK = {
     "output norm(v * 1e-200)": "steps back",
 }
 REASONS = {
-    "output v[::-1]": "a part of an array that goes backwards is not compiled",
     "output sum(v[3:])": "`sum` of an array without elements is not compiled",
     "output v[3:] * 2": "`mul` of an array without elements is not compiled",
     "output concatenate(a, v)": "these arrays don't fit",

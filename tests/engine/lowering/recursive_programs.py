@@ -212,6 +212,22 @@ SORTED = """fn f(x, w) {
     c = merged([x, 1.5], [w, 2*w])
     return c[0] + x*c[2]
 }"""
+GAME = """fn f(x, w) {
+    fn soft(values) {
+        m = values[0]
+        for v in values { m = maximum(m, v) }
+        s = 0.0
+        for v in values { s += exp((v - m)/w) }
+        return m + w*log(s)
+    }
+    fn value(state, depth) {
+        if depth == 0 { return sin(x*state) + w*(state % 3) }
+        values = []
+        for move in range(1, 4) { values = append(values, -value(state - move, depth - 1)) }
+        return soft(values)
+    }
+    return value(11, 3)
+}"""
 
 PROGRAMS = {
     "minors": MINORS, "masks": MASKS, "flags": FLAGS, "adaptive": ADAPTIVE, "tree": TREE,
@@ -219,5 +235,5 @@ PROGRAMS = {
     "bessel": BESSEL, "chebyshev": CHEBYSHEV, "in turn": IN_TURN, "passed": PASSED,
     "twice": TWICE, "in loops": IN_LOOPS, "halves": HALVES, "both ways": BOTH_WAYS,
     "slices": SLICES, "in turn on slices": IN_TURN_ON_SLICES, "shorter": SHORTER,
-    "windows": WINDOWS, "sorted": SORTED,
+    "windows": WINDOWS, "sorted": SORTED, "game": GAME,
 }  # fmt: skip

@@ -41,6 +41,9 @@ PROGRAMS = {
     "many long rows": "q = [[x for j in range(66)]]\n"
     "for i in range(20) { q = append(q, [v * 0.9 + i for v in q[i]]) }\noutput q[-1][5], len(q), sum(array(q))",
     "an array of a table": "t = array(table(n))\nfor i in range(n) { t[i][i] += x; t[i][i - 1] *= 2.0 }\noutput sum(t @ t)",
+    "a ring": "q = [sin(x * i) for i in range(24)]\n"
+    "for t in range(9) { for i in range(24) { q[i] = 0.5 * q[i] + 0.5 * tanh(x * q[(i - 1) % 24] + q[(i + 1) % 24]) } }\n"
+    "output q[5], sum(q)",
     "ints": "c = [[i, i * j] for i in range(90) for j in [1, 2]]\nfor i in range(90) { c[i * 7 % 180][1] += i }\noutput c[7], x",
 }  # fmt: skip
 # Lists of fewer numbers, made by loops that would be too much code iteration by iteration.
@@ -85,6 +88,11 @@ def test_their_code_is_short() -> None:
         return len(lowered(f"{HEAD.replace('12', str(n))}{body}").region.block.instructions)
 
     assert size(60) == size(20)
+
+
+def test_a_place_that_is_not_known_takes_no_branches() -> None:
+    """Nothing chooses between the numbers one by one, which would be much code on rows."""
+    assert " if " not in lowered(HEAD + PROGRAMS["a ring"]).text
 
 
 @pytest.mark.parametrize("name", FEWER)

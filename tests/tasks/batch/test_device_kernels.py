@@ -100,7 +100,7 @@ def test_without_a_compiler_the_interpreter_computes_the_rows(
 ) -> None:
     monkeypatch.setattr(standin_cuda.RawKernel, "compiles", False)
     _, there = both(PROGRAMS["loops"], columns(20))
-    assert there.ways == Ways(interpreted=20, reason="there is no machine code")
+    assert there.ways == Ways(interpreted=20, reason="CUDA's compiler doesn't take this program")
 
 
 def test_two_devices_give_the_bytes_of_one(tmp_path: Path) -> None:

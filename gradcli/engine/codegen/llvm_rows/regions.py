@@ -76,7 +76,7 @@ def rows_text(
         )
         _loop(loop, functions[region.name], region, given, found, multiple)
     if called:
-        raise NotNative(f"`{called[0]}` is Python's")
+        raise NotNative(f"`{called[0]}` is not compiled on rows")
     frame = KernelFrame(module)
     guards = Guards(frame, Counts(ir.Constant(INT, INTERVAL), frame.limit(len(types))))
     parameters, made = frame.parameters(types), Arrays(frame, guards)

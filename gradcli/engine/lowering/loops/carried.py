@@ -212,7 +212,9 @@ class Loops(Counting):
         with self.scope(Block(), list(flat(*moving))) as block:
             try:
                 given = self.turn(loop, index)
-            except Unresolved:  # as if there were no iteration
+            except Unresolved:  # as if there were no iteration, if that may be so
+                if loop.range is not None and (self.builder.known.get(loop.range.size) or 0) > 0:
+                    raise
                 given = (*[self.builder.constant(True)] * loop.leaves, *carried)
         self.names.held = before
         return Iteration(block, index, carried, given)

@@ -216,10 +216,7 @@ class Elements(Lists):
 
     def rows_of(self, held: Any, step: slice, rest: Sequence[Step], span: Span) -> Array:
         """Several rows of an array, or parts of them."""
-        rows = self.rows(held, span)
-        picked = rows[step]
-        if (step.step or 1) < 0 or any(isinstance(s, slice) and (s.step or 1) < 0 for s in rest):
-            raise NotCompiled("a part of an array that goes backwards is not compiled", span)
+        picked = self.rows(held, span)[step]
         if not picked:
             shape = (0, *_shape_of_part(held.shape[1:], rest))
             return Array(shape, (), held.type)

@@ -19,7 +19,18 @@ from ...ir.instructions import Check, Value
 from ...ir.numbers import Numbers
 from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
-from ..held.kinds import Record, Stored, StoredOf, Table, TableOf, flat, kind_of, leaves_of, plain
+from ..held.kinds import (
+    FEW,
+    Record,
+    Stored,
+    StoredOf,
+    Table,
+    TableOf,
+    flat,
+    kind_of,
+    leaves_of,
+    plain,
+)
 from ..held.names import NotCompiled
 from .arrays import MAX_ELEMENTS
 from .dicts import Dicts, Key
@@ -60,7 +71,7 @@ class Lists(Dicts):
         if not self.puts_lists_in_memory or type(held) is not tuple or rows < len(path):
             return held
         kind = array_type(kind_of(held))
-        if kind is None or kind.size <= MAX_ELEMENTS or len(ints) > len(kind.shape):
+        if kind is None or kind.size <= FEW or len(ints) > len(kind.shape):
             return held
         is_known = all(step in self.builder.known for step in ints)
         if is_known or not fits(value, kind.element, kind.shape[len(ints) :]):
