@@ -85,6 +85,18 @@ OPS = [
         infix="not",
     ),
     _test(
+        "logical_and",
+        "a, b",
+        "Whether both values are true.",
+        symbolic=lambda s, a, b: s.And(s.condition(a), s.condition(b)),
+    ),
+    _test(
+        "logical_or",
+        "a, b",
+        "Whether one of two values is true.",
+        symbolic=lambda s, a, b: s.Or(s.condition(a), s.condition(b)),
+    ),
+    _test(
         "isnan",
         "x",
         "Whether a value is nan.",

@@ -155,6 +155,8 @@ ON_FLOATS: dict[str, Callable[..., Any]] = {
     "isinf": lambda m, x: m.abs(x) == math.inf,
     "isfinite": lambda m, x: m.abs(x) < math.inf,
     "logical_not": lambda m, x: x == 0,
+    "logical_and": lambda m, a, b: m.where(a == 0, a != 0, b != 0),
+    "logical_or": lambda m, a, b: m.where(a == 0, b != 0, a != 0),
     "minimum": _extreme("le"),
     "maximum": _extreme("ge"),
     "mod": _mod,
@@ -182,4 +184,6 @@ ON_INTS: dict[str, Callable[..., Any]] = {
     "isinf": lambda m, x: x != x,
     "isfinite": lambda m, x: x == x,
     "logical_not": lambda m, x: x == 0,
+    "logical_and": lambda m, a, b: m.where(a == 0, a != 0, b != 0),
+    "logical_or": lambda m, a, b: m.where(a == 0, b != 0, a != 0),
 }

@@ -44,7 +44,7 @@ def truth(run: Any, value: Any, span: Any) -> Any:
                 "E310",
                 f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}",
                 span,
-                help="reduce it with `any()` or `all()`",
+                help="reduce it by `any()` or `all()`; `logical_and` and `logical_or` take arrays",
             )
         if type(value) is not Lanes:
             return bool(value.item())

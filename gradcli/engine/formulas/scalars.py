@@ -45,6 +45,14 @@ def div(a: float, b: float) -> float:
         return nan if a == 0 or isnan(a) else copysign(inf, a) * copysign(1.0, b)
 
 
+def logical_and(a: float, b: float) -> bool:
+    return bool(a) and bool(b)
+
+
+def logical_or(a: float, b: float) -> bool:
+    return bool(a) or bool(b)
+
+
 def floordiv(a: float, b: float) -> float:
     return a // b if b else div(a, b)
 

@@ -153,8 +153,8 @@ GROUPS: dict[str, tuple[int, Callable[[], Iterator[Case]]]] = {
         80,
         lambda: cases("", [Writer(seed).program() for seed in range(40)], hard=True),
     ),
-    "ops on floats": (83, lambda: ops(F64)),
-    "ops on ints": (31, lambda: ops(I64)),
+    "ops on floats": (85, lambda: ops(F64)),
+    "ops on ints": (33, lambda: ops(I64)),
 }
 
 

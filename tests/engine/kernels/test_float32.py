@@ -37,7 +37,7 @@ HARD = [
 EXACT = {
     "add", "sub", "mul", "div", "neg", "pos", "sqrt", "abs", "floor", "ceil", "trunc", "round",
     "sign", "square", "minimum", "maximum", "clip", "copysign", "mod", "fmod", "floordiv", "where",
-    "strict_mul", "relu", "isnan", "isinf", "isfinite", "logical_not", "lt", "le", "gt", "ge", "eq",
+    "strict_mul", "relu", "isnan", "isinf", "isfinite", "logical_not", "logical_and", "logical_or", "lt", "le", "gt", "ge", "eq",
     "ne",
 }  # fmt: skip
 

@@ -71,7 +71,7 @@ FUNCTIONS = {
         "isfinite",
         "-",
     ],
-    2: ["maximum", "minimum", "fmod", "leaky_relu"],
+    2: ["maximum", "minimum", "fmod", "leaky_relu", "logical_and", "logical_or"],
 }
 
 

@@ -107,6 +107,7 @@ OTHERS = {
     "float32": "float32(v)", "int64": "int64(v * 9)", "isfinite": "isfinite(v)",
     "isinf": "isinf(1 / (v - v))",
     "isnan": "isnan(v)", "len": "len([s]) * s", "logical_not": "not s > 0",
+    "logical_and": "logical_and(s > 0, v < 1)", "logical_or": "logical_or(s > 0, v < 1)",
     "one_hot": "one_hot(n, 4)",
     "ones": "ones(2) * s", "ones_like": "ones_like(v)", "zeros": "zeros(2) + s",
     "zeros_like": "zeros_like(v)",
