@@ -74,7 +74,7 @@ CODES: dict[str, Code] = {
         "`if`, `while`, `and`, `or` and `not` need one bool. A condition on an array has one per "
         "element.",
         "Write `any(x > 0)` or `all(x > 0)`. To choose element by element, write `where(x > 0, "
-        "a, b)`.",
+        "a, b)`; `logical_and` and `logical_or` combine conditions on arrays.",
         "x = [1.0, -1.0]\nif array(x) > 0 { y = 1.0 }",
     ),
     "E311": Code(
