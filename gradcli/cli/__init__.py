@@ -35,7 +35,9 @@ def main() -> None:
     # to search all that the interpreter has for cycles, at its end, takes a fifth of the time of a
     # small job
     keep_for_good()
-    sys.exit(code)
+    from ..platform.threads import end_process
+
+    end_process(code)
 
 
 def run(arguments: Sequence[str]) -> int:

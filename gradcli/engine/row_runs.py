@@ -159,7 +159,7 @@ class RowRuns:
         try:
             return self.ask(execution)
         except RowsError as error:
-            raise error.together() from None  # nobody asks for a row that fails an `expect`
+            raise error.without_rows() from None  # a row that fails an `expect` isn't asked
 
     def _alone(self, row: int) -> Answered | Failed:
         rows = np.array([row])

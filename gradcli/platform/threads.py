@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
+import sys
 from collections.abc import Callable
 from threading import Thread
 from time import monotonic
+from typing import NoReturn
 from weakref import WeakSet
+
+SOON = 0.1  # seconds that threads without more work may take to end
 
 _started: WeakSet[Thread] = WeakSet()
 
@@ -26,3 +33,15 @@ def all_end(seconds: float) -> bool:
     for thread in list(_started):
         thread.join(max(0.0, deadline - monotonic()))
     return not any(thread.is_alive() for thread in list(_started))
+
+
+def end_process(code: int) -> NoReturn:
+    """Ends the process with a code. Where a thread still computes, as after Ctrl-C, no library
+    takes itself apart: LLVM, if it compiles meanwhile, would abort the process."""
+    if all_end(SOON):
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)

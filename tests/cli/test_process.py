@@ -38,6 +38,28 @@ def test_what_is_registered_for_the_end_is_done() -> None:
     assert done.stderr.startswith("error[E101]")
 
 
+def test_a_thread_may_still_compute_at_the_end() -> None:
+    """It isn't waited for, and no library that it calls takes itself apart: LLVM would abort."""
+    code = """
+import atexit, ctypes, time
+from gradcli import cli
+from gradcli.platform.threads import start
+
+def run(arguments):
+    start(lambda: time.sleep(60))
+    print("an answer")
+    return 6
+
+library = ctypes.CDLL(None)
+library.__cxa_atexit(library.abort, None, None)
+atexit.register(print, "the end")
+cli.run = run
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (6, "an answer\nthe end\n", "")
+
+
 def test_control_c_ends_quietly() -> None:
     process = subprocess.Popen(
         [*COMMAND, "eval", "-e", FOREVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -39,10 +39,11 @@ def remember(what: bytes, number: int) -> None:
 
 
 def remembered(what: bytes) -> int:
-    """The number that this or an earlier process left last; 0 for none, or if it is gone."""
+    """The number that this or an earlier process left last; 0 for none, or if it is gone. Notes of
+    earlier versions are empty, and count as none."""
     folder = _folder(_path())
     found = None if folder is None else folder.read(_name(what))
-    return 0 if found is None else int(found)
+    return int(found) if found else 0
 
 
 def _path() -> Path:

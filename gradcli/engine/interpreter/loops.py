@@ -185,7 +185,7 @@ def with_turn(error: GradcliError, node: program.While | program.For, item: Any)
         names = ", ".join([target.slot.name for target in _names(node.target)])
         items = item if isinstance(node.target, program.ListTarget) else [item]
         if isinstance(error, RowsError) and any(map(_differs, items)):
-            error = error.together()
+            error = error.without_rows()
         values = ", ".join([shortened(" ".join(show(value).split())) for value in items])
         turn = f", where {names} is {values}"
     loop = CallSite("", node.span, turn)

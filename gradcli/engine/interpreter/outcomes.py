@@ -59,7 +59,7 @@ def note(
 
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
     line, told = node.span.line, _compile_message(c, node.message)
-    says_the_same = node.message is None or isinstance(node.message, program.Constant)
+    has_fixed_message = node.message is None or isinstance(node.message, program.Constant)
     if node.close_to is None:
         claim = compile_claim(c, node.value)
 
@@ -76,7 +76,7 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
             message = f"{told(frame)}expected `{node.value.span.brief}`, and it is false"
             pairs = shown(frame)
             alone = None
-            if says_the_same and all(_is_exact(frame[0], value) for _, value in pairs):
+            if has_fixed_message and all(_is_exact(frame[0], value) for _, value in pairs):
                 alone = partial(_false_alone, frame[0], message, pairs)
             note(frame[0], line, message + where, node.value.span, bad, group, listed(pairs), alone)
 
@@ -113,8 +113,8 @@ def _false_alone(run: Run, message: str, pairs: list[tuple[str, Any]], row: int)
 
 
 def _is_exact(run: Run, value: Any) -> bool:
-    """Whether a value has the bits in each row that it has in the row alone: no floats that were
-    computed, which may be rounded otherwise."""
+    """Whether each row's value has the bits that it has in the row alone. Computed floats may be
+    rounded differently there."""
     value = primal(read(value))
     if type(value) is not Lanes:
         return is_number(value)

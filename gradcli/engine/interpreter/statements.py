@@ -161,7 +161,7 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
                 body(frame)
             except GradcliError as error:
                 if run.parts_rows and group is not None and group.size > 1:
-                    # which of the rows it is of, they say one by one
+                    # only a row by itself tells whether it has the error
                     raise GradcliError(*error.diagnostics) from None
                 run.group = group
                 take_back(run, divisions)

@@ -31,7 +31,7 @@ class Note:
         self._work = 0
 
     def leave(self, work: int) -> None:
-        """Leaves the note on the disk, unless one of half as much work is there."""
+        """Leaves the note on the disk, unless one of at least half as much work is there."""
         if self._work is None or work > 2 * self._work:
             from ..codegen.cache import remember
 

@@ -33,8 +33,8 @@ class Priced(Protocol):
     """Code made for a place."""
 
     def unpaid(self, depth: int, work: float) -> int:
-        """The work that pays for compiling it for derivatives nested so deep; 0 if this one does,
-        or an earlier one did."""
+        """The work that pays for compiling it with derivatives nested to this depth; 0 if `work`
+        does, or has done in an earlier call."""
 
 
 class Variant:
@@ -48,7 +48,7 @@ class Variant:
         """`regions` has those that it may call; the results at positions `untraced` are never
         recorded."""
         self._region, self._regions, self._untraced = region, regions, untraced
-        self._cost, self._paid = cost_of(region, regions), -1  # to which depth it is paid for
+        self._cost, self._paid = cost_of(region, regions), -1  # the depth that is paid for
 
     @cached_property
     def _call(self) -> RegionCall:

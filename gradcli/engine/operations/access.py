@@ -25,12 +25,12 @@ from ..values.kinds import (
     read,
     show_shape,
 )
-from ..values.lanes import Lanes
+from ..values.lanes import Lanes, narrow
 from .apply import apply, to_array
 from .instances import member as instance_member
 from .rows.failing import fail_beyond, of_all_rows, tells_apart
 from .rows.number_kinds import uniform_kind
-from .rows.separation import uniform_value
+from .rows.separation import operation_group, uniform_value
 from .rows.slices import read_part
 
 GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
@@ -88,7 +88,7 @@ def list_item(
     help: str = "indices count from 0",
 ) -> Any:
     """The item of a list, or a part of it. `help` is for an index that is out of range."""
-    first = index[0]
+    first = _in_running_rows(run, index[:1], span)[0]
     if type(first) is Lanes:  # items may differ in kind, so rows must agree on one
         fail_beyond(run, first, len(items), lambda k: list_item(run, items, (k,), span, help))
         first = uniform_value(run, first)
@@ -152,6 +152,7 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
     if len([i for i in index if i is not None and i is not Ellipsis]) > len(shape):
         what = f"an array of shape {show_shape(shape)}" if shape else describe(container)
         run.fail("E303", f"too many indices: {len(index)} for {what}", span)
+    index = _in_running_rows(run, index, span)
     axis = 0
     for position, i in enumerate(index):
         if i is None:
@@ -194,6 +195,14 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
                 span,
             )
         axis += i.ndim if hasattr(i, "dtype") and i.dtype.kind == "b" else 1
+
+
+def _in_running_rows(run: Run, index: tuple[Any, ...], span: Span) -> tuple[Any, ...]:
+    """The index of the rows that run: that of the others may be beyond its range."""
+    if run.group is None or Lanes not in map(type, index):
+        return index
+    group = operation_group(run, index, span)
+    return tuple([narrow(i, group) for i in index])
 
 
 def _tell_beyond(

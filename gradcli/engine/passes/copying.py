@@ -124,7 +124,8 @@ def used(blocks: Iterable[Block]) -> dict[Value, None]:
 
 
 def _use(block: Block, inside: set[Value], found: dict[Value, None]) -> None:
-    """Adds to `found` what a block uses, and to `inside` what it makes; the latter is no use."""
+    """Adds to `found` what a block uses, and to `inside` what it makes, which isn't from
+    outside."""
     inside.update(block.parameters)
     for made in block.instructions:
         found.update(dict.fromkeys([v for v in made.operands if v not in inside]))

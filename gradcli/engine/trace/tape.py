@@ -237,8 +237,8 @@ class Trace:
 
     @property
     def depth(self) -> int:
-        """How many derivatives are being recorded, one inside the other. The main tape's counts
-        where variables were used."""
+        """How many derivatives are being recorded, one inside the other. The main tape
+        counts only once variables are used."""
         main = self.main.recording and not self.variables
         return self.recordings + sum([window.recording for window in self.windows]) - main
 

@@ -375,9 +375,8 @@ def _size(index: Any) -> int:
 
 
 def _numbers(rows: Any) -> list[int]:
-    """The numbers of rows in a block, of which a slice says all."""
-    found = range(rows.start, rows.stop) if type(rows) is slice else rows.tolist()
-    return list(found)
+    """The numbers of rows in a block: of a slice, or of an array."""
+    return [*range(rows.start, rows.stop)] if type(rows) is slice else [*rows.tolist()]
 
 
 def _within(index: Any, rows: Any) -> Any:

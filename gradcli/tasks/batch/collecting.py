@@ -142,8 +142,8 @@ class Collected:
         return int(found.sum())
 
     def _where(self, holds: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
-        """The columns of floats for a number of which it holds, and in which rows, of those that
-        succeeded and have a value there."""
+        """The columns with a float for which it holds, and in which rows: of those that succeeded
+        and have a value there."""
         for name, array in self.arrays.items():
             if array.dtype.kind in "fc" and (held := holds(array)).any():
                 rows = held.reshape(-1, self.size).any(axis=0) & self.done

@@ -341,10 +341,13 @@ class Job:
             return
         if len(self.devices) == 1 and not is_gpu(request.options.device):
             blocks = in_advance(ranges, partial(read_range, self.plan))
-            computer = self._here()
-            # Machine code leaves the interpreter to others, so blocks are written meanwhile.
-            done = computer.done
-            yield from in_advance(blocks, done) if computer.is_native else map(done, blocks)
+            here = self._here()
+            if here.is_native:
+                # Machine code leaves the interpreter to others, so blocks are written meanwhile.
+                computer = Computer(here.plan, self.node, here.kernels)
+                yield from in_advance(blocks, computer.done)
+            else:
+                yield from map(here.done, blocks)
         elif self._forks():
             yield from in_processes(
                 ranges, self._here().work, len(self.devices), self._here().room(self.block_rows)

@@ -3,7 +3,7 @@ gradients there aren't."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
@@ -69,20 +69,18 @@ class FirstRuns:
         ):
             yield warning.message, warning
 
-    def verify(self, found: Iterable[Answered | Failed]) -> None:
+    def verify(self, found: Sequence[Answered | Failed]) -> None:
         """Raises GradcliError where no run had a use for a shared value (E003), or where each of
         these rows fails for one that doesn't fit (E005)."""
         if self._unused is not None and not self._used:
             raise self._unused
-        firsts = [
-            diagnostics[0] if diagnostics else None
-            for answer in found
-            for diagnostics in (answer.diagnostics if isinstance(answer, Failed) else [()])
-        ]
-        if firsts and all(
-            d is not None and d.code == "E005" and d.span in self._places for d in firsts
-        ):
-            raise GradcliError(*[d for d in firsts[:1] if d is not None])
+        failed = [answer for answer in found if isinstance(answer, Failed)]
+        firsts = [first for answer in failed for first, *_ in answer.diagnostics]
+        fits = len(failed) < len(found) or any(
+            d.code != "E005" or d.span not in self._places for d in firsts
+        )
+        if firsts and not fits:
+            raise GradcliError(firsts[0])
 
 
 def _places(node: program.Program, shared: Mapping[str, Any], prefix: str = "") -> Iterator[Span]:

@@ -58,6 +58,14 @@ def test_what_is_remembered_is_found_again(folder: Path) -> None:
     assert remembered(b"this") == 0
 
 
+def test_an_empty_note_is_none(folder: Path) -> None:
+    """As earlier versions left them."""
+    cached(b"this", bytes)
+    assert remembered(b"this") == 0
+    remember(b"this", 3)
+    assert remembered(b"this") == 3
+
+
 def test_it_is_found_by_the_next_process(folder: Path) -> None:
     assert makes()
     cache._folder.cache_clear()

@@ -303,20 +303,23 @@ def test_one_thread_writes_while_machine_code_computes(
     printed: str, is_here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez(tmp_path / "d.npz", x=np.arange(5000.0))
-    threads = set()
+    threads, computers = set(), set()
 
     class Watched(Computer):
         def done(self, *arguments: Any) -> Outcome:
             threads.add(threading.get_ident())
+            computers.add(self)
             return super().done(*arguments)
 
     monkeypatch.setattr(jobs, "Computer", Watched)
     request = Request(
         str(tmp_path / "d.npz"), str(tmp_path / "out.npz"), OPTIONS, threads=1, block_rows=1000
     )
-    Job(parsed(f"var x\n{printed}output f = x * x"), request).run(lambda summary, total: None)
+    job = Job(parsed(f"var x\n{printed}output f = x * x"), request)
+    job.run(lambda summary, total: None)
     is_native = policy().compiles and can_compile(0) and not is_here
     assert threads.isdisjoint({threading.get_ident()}) == is_native
+    assert computers.isdisjoint({job._computer}) == is_native  # each thread has its own
 
 
 @pytest.mark.skipif(not can_fork(), reason="processes don't fork here")

@@ -30,6 +30,13 @@ PROGRAMS = {
     "an index of an array": ("t = array([1.0, 2.0, 3.0])\ny = t[k] * x", 2),
     "indices of an array with rows": ("t = ones([3, 4]) * x\ny = t[k, 2 * k]", 3),
     "an array of indices": ("t = array([1.0, 2.0, 3.0])\ny = sum(t[[0, k]]) * x", 2),
+    "an index in a branch": (
+        "t = array([1.0, 2.0, 3.0])\ny = 0 * x\nif k < 4 { y = t[k] * x }", 2
+    ),
+    "an element to assign in a branch": ("t = ones([3]) * x\nif k < 4 { t[k] = x }\ny = sum(t)", 2),
+    "an index of a list in a branch": (
+        "t = [1.0, 2.0, 3.0]\ny = 0 * x\nif k < 4 { y = t[k] * x }", 7
+    ),
     "an element to assign": ("t = array([1.0, 2.0, 3.0])\nt[k] = x\ny = sum(t)", 2),
     "an item to assign": ("t = [1.0, 2.0, 3.0]\nt[k] = x\ny = sum(t)", 9),
     "a list in a loop": ("t = [0.2, 0.9, 1.1]\ni = 0\nwhile t[i] < abs(x) { i += 1 }\ny = x * i", 2),

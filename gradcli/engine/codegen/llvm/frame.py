@@ -226,8 +226,8 @@ class KernelFrame(Frame):
     def parameters(self, types: Sequence[Any]) -> list[Any]:
         """The values of the parameters."""
         values: list[Any] = []
-        for boxed, kinds in groupby(types, _boxed):
-            values += self._unboxed(len(values), boxed, [*kinds])
+        for number, kinds in groupby(types, _unboxed_type):
+            values += self._unboxed(len(values), number, [*kinds])
         return values
 
     def limit(self, n: int) -> Any:
@@ -242,14 +242,14 @@ class KernelFrame(Frame):
             make.store(self._unboxed(n, INT, [INT])[0], limit)
         return make.load(limit)
 
-    def _unboxed(self, first: int, boxed: Any, kinds: Sequence[Any]) -> list[Any]:
-        """The arguments from number `first` on, all of which are boxed alike. A loop unboxes them:
-        that is less code than to do it one by one."""
+    def _unboxed(self, first: int, number: Any, kinds: Sequence[Any]) -> list[Any]:
+        """The arguments from the one at `first` on, all of which are unboxed as the type `number`,
+        by a loop: that is less code than to do it one by one."""
         make, count = self.builder, ir.Constant(INT, len(kinds))
         with make.goto_entry_block():
-            numbers = make.alloca(boxed, count)
+            numbers = make.alloca(number, count)
         arguments = make.gep(self._arguments, [ir.Constant(INT, first)])
-        self.leave_as(make.call(_unboxing(make.module, boxed), [arguments, count, numbers]))
+        self.leave_as(make.call(_unboxing(make.module, number), [arguments, count, numbers]))
         places = [make.gep(numbers, [ir.Constant(INT, k)]) for k in range(len(kinds))]
         return [
             self._of_kind(make.load(place), kind) for place, kind in zip(places, kinds, strict=True)
@@ -288,8 +288,8 @@ class KernelFrame(Frame):
         make.ret(NULL)
 
 
-def _boxed(kind: Any) -> Any:
-    """As what a value of a kind is unboxed."""
+def _unboxed_type(kind: Any) -> Any:
+    """The type that an argument of a kind is unboxed as."""
     if kind == BIT:
         return STATUS
     return DOUBLE if kind in REALS else INT

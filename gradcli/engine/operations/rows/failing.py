@@ -1,7 +1,7 @@
 """Rows that fail in an operation on many: which they are, and the error that each has by itself.
 
-Only rows that begin again in parts are told apart (`parts_rows` of `Run`): the others needn't
-run once for every row that fails, and those that fail needn't run again at all.
+Rows are told apart only where they begin again in parts (`parts_rows` of `Run`). Those that don't
+fail then run once more, not once more for every row that fails, and those that fail not at all.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ class RowsError(GradcliError):
         super().__init__(*diagnostics)
         self.group, self.rows = group, rows
 
-    def together(self) -> GradcliError:
-        """The error of all rows, for whoever can't say what a row would have made of it alone."""
+    def without_rows(self) -> GradcliError:
+        """The error alone, for a caller that can't say what each row would add to it."""
         return GradcliError(*self.diagnostics)
 
 
 def tells_apart(run: Run, group: Group | None, values: Iterable[Any] = ()) -> bool:
-    """Whether somebody asks which rows of a group fail: those that run, each of them one of the
-    rows that began. No floats may decide it: they may be rounded otherwise in a row alone."""
+    """Whether to tell which rows of a group fail: it is the one that runs, and each of its rows is
+    one of those that began. `values` decide which fail. They may not be floats, which may be
+    rounded differently in a row alone."""
     return (
         run.parts_rows
         and group is not None
@@ -75,7 +76,7 @@ def fail_by_halves(run: Run, together: Callable[[], Any], alone: Callable[[int],
     `together`, which does the same for all rows that run, finds some."""
     group, xp = run.group, run.backend.xp
     assert group is not None
-    run.parts_rows = False  # nobody else asks meanwhile
+    run.parts_rows = False  # rows are told apart here, not inside
     try:
         suspects = _suspects(run, group, xp.arange(group.size), together)
     except SeparationError:
@@ -105,7 +106,7 @@ def _suspects(run: Run, group: Group, rows: Any, together: Callable[[], Any]) ->
 
 
 def _is_limit(error: GradcliError) -> bool:
-    """Whether it is of the whole run, and no row alone need have it."""
+    """Whether the error is a limit of the whole run, which a row alone may not reach."""
     return error.diagnostics[0].code.startswith("E4")
 
 

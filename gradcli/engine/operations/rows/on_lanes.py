@@ -71,7 +71,8 @@ def on_lanes(
     except ByRowError:
         return _row_by_row(run, primals, options, group, compute)
     except GradcliError as error:
-        if tells_apart(run, group, primals) and "index" not in options:  # who indexes tells of it
+        # Which rows have an index beyond its range, `verify_index` has told.
+        if tells_apart(run, group, primals) and "index" not in options:
             fail_by_halves(
                 run,
                 lambda: on_lanes(run, site, [*primals], options, compute),
