@@ -21,7 +21,7 @@ from ..ir.types import F64, ArrayType, Type, dtype_of, has_tangents
 from ..passes.arrays.fusion import has_each
 from ..passes.calls import Regions
 from ..passes.derivatives.activity import leading, varied
-from ..passes.derivatives.blocks import in_blocks
+from ..passes.derivatives.checkpoints import in_blocks
 from ..passes.derivatives.jvp import jvp
 from ..passes.derivatives.vjp import pullback_of
 from ..passes.pipeline import compiled_form, simplified

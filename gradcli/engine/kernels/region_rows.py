@@ -11,7 +11,7 @@ from ..codegen.kernel import OnRows, Refusal, refused_on_rows, rows_kernel
 from ..codegen.plain_first import RowsPlainFirst
 from ..ir.instructions import Region
 from ..passes.pipeline import compiled_form, without_rules
-from ..passes.shared_values import apart
+from ..passes.row_hoisting import apart
 from .region_calls import RegionCall
 
 _NUMBERS = (bool, int, float)

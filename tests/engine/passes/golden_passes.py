@@ -21,7 +21,7 @@ from gradcli.engine.passes.arrays.packing import pack
 from gradcli.engine.passes.arrays.whole_arrays import call_on_arrays
 from gradcli.engine.passes.calls import Regions
 from gradcli.engine.passes.dead_code import without_dead_code
-from gradcli.engine.passes.derivatives.blocks import in_blocks
+from gradcli.engine.passes.derivatives.checkpoints import in_blocks
 from gradcli.engine.passes.derivatives.jvp import jvp
 from gradcli.engine.passes.derivatives.recording import record
 from gradcli.engine.passes.derivatives.vjp import vjp
@@ -30,7 +30,7 @@ from gradcli.engine.passes.folding import fold
 from gradcli.engine.passes.hoisting import hoist
 from gradcli.engine.passes.plain_products import with_plain_products
 from gradcli.engine.passes.reading_through import read_through
-from gradcli.engine.passes.shared_values import apart
+from gradcli.engine.passes.row_hoisting import apart
 
 FOLDER = Path(__file__).parent / "golden"
 ARROW = "=>\n"

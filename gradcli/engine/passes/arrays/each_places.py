@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ...ir.instructions import Affine, Each, Instruction, Value
 from ...ir.types import strides
-from ..sharing import key_of
+from ..common_subexpressions import key_of
 
 
 def places_of(instructions: Iterable[Instruction]) -> dict[Value, object]:

@@ -22,8 +22,8 @@ from ...ir.instructions import (
     every,
 )
 from ...ir.types import I64, strides
+from ..common_subexpressions import KnownArrays, share
 from ..copying import copied, rebuilt, renamed, used
-from ..sharing import KnownArrays, share
 from .each_places import are_in_order, place_key, places_of
 from .forwarding import forwarded
 

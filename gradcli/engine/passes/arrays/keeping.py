@@ -17,9 +17,9 @@ from ...ir.instructions import (
     every,
 )
 from ...ir.types import ArrayType, Scalar, strides
+from ..common_subexpressions import key_of, numbered
 from ..copying import with_blocks
 from ..derivatives.recording import is_function
-from ..sharing import key_of, numbered
 
 MOST = 2**22  # elements of an array that is kept
 

@@ -23,9 +23,9 @@ from ...ir.instructions import (
     every,
 )
 from ...ir.types import is_float
+from ..common_subexpressions import key_of
 from ..copying import copied
 from ..dead_code import without_dead_code
-from ..sharing import key_of
 from .entries import Entries, Pair, Unpaired
 
 # Pairs of functions that together cost little more than one of them.
