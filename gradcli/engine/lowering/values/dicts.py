@@ -7,7 +7,7 @@ from typing import Any
 
 from ....diagnostics import Span
 from ..held.kinds import Record, Word
-from ..held.names import NotCompiled
+from ..held.names import Fails, NotCompiled
 from .parts import Parts
 
 Key = str | Word
@@ -27,8 +27,10 @@ class Dicts(Parts):
         """The item of a dict under a key."""
         if isinstance(key, Word):
             return self.under_word(held, key, 0, span)
-        if not isinstance(held, Record) or key not in held.keys:
-            raise NotCompiled("there is no dict here, or not this key", span)
+        if not isinstance(held, Record) or not isinstance(key, str):
+            raise NotCompiled("there is no dict here, or no key", span)
+        if key not in held.keys:
+            raise Fails("this dict has no such key", span)
         return self.known(held.items[held.keys.index(key)])
 
     def under_word(self, held: Any, key: Word, k: int, span: Span) -> Any:
