@@ -13,6 +13,7 @@ from ....lang.program.liveness import Liveness
 from ....structs import Entity
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, Instruction, Value
+from ...passes.copying import needed_for, used
 from .flow import assigned
 from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt
 from .meeting import as_kind, joined
@@ -195,6 +196,11 @@ class Branching:
         could be known."""
         given = {*self.scopes[0].path[0].parameters, *self.given, *self.counters}
         return self.builder.sources(value) <= given
+
+    def is_constant(self, values: Sequence[Value]) -> bool:
+        """Whether values are computed from nothing but constants."""
+        made = needed_for(values, [made for scope in self.scopes for made in scope.instructions])
+        return not used([Block((), made, tuple(values))])
 
     # ---- names -----------------------------------------------------------------------------------
 
