@@ -22,7 +22,18 @@ from ...ir.types import I64
 from ...passes.arrays.aliases import returned_parameters
 from ...passes.calls import Regions
 from ...passes.copying import inlined
-from ..held.kinds import Kind, Maybe, OrNone, Record, flat, fresh, has_functions, kind_of, rebuilt
+from ..held.kinds import (
+    Choice,
+    Kind,
+    Maybe,
+    OrNone,
+    Record,
+    flat,
+    fresh,
+    has_functions,
+    kind_of,
+    rebuilt,
+)
 from ..held.meeting import as_kind, joined
 from ..held.names import (
     Closure,
@@ -203,6 +214,8 @@ class Recursion(Calls):
                 pending.append(held.held)
             elif isinstance(held, Transform | Rows):
                 pending.append(held.function)
+            elif isinstance(held, Choice):
+                pending += held.functions
             new = sorted((_read(held) & self.names.held.keys()) - found.keys())
             found.update(dict.fromkeys(new))
             pending += self.names.of(new)
