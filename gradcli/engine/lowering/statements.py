@@ -19,7 +19,7 @@ from ..ir.instructions import Check, Value
 from ..ir.numbers import Numbers
 from .held.flow import COMPILED, is_loop, leaves, returns
 from .held.kinds import Array, Maybe, Mixed, without_variable
-from .held.names import ABSENT, RETURNED, Name, NotCompiled
+from .held.names import ABSENT, RETURNED, Fails, Name, NotCompiled
 from .loops.carried import End, Finish
 from .loops.iterating import Iterating
 from .values.lists import Path
@@ -137,7 +137,7 @@ class Lowering(Iterating):
         elif isinstance(target, program.ListTarget):
             parts = self.rows(self.value(value), target.span)
             if len(parts) != len(target.items):
-                raise NotCompiled("the value that is unpacked has another length", target.span)
+                raise Fails("the value that is unpacked has another length", target.span)
             for item, part in zip(target.items, parts, strict=True):
                 self.bind(item, part)
         else:

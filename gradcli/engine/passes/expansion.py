@@ -1,6 +1,6 @@
 """Expansion of derivative rules. While a region may still be differentiated, each rule is one
 operation; this pass writes the operations out that it is made of. It also writes out linear algebra
-on small matrices."""
+on small matrices, and sorts of few elements."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from ..ir.types import Scalar
 from .arrays.lookups import Lookups
 from .arrays.picking import Picking
 from .arrays.small_matrices import SmallMatrices
+from .arrays.sorting import Sorting
 from .arrays.writing import Writer
 from .copying import with_blocks, with_result
 from .rules import NoRule
 
 _WRITERS: dict[str, type[Writer]] = {
-    name: writer for writer in (SmallMatrices, Lookups, Picking) for name in writer.entries
+    name: writer for writer in (SmallMatrices, Lookups, Picking, Sorting) for name in writer.entries
 }
 
 

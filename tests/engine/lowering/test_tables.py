@@ -7,9 +7,10 @@ import pytest
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
+from gradcli.engine.ir.instructions import size_of
 
 from ..kernels.hot_and_cold import assert_same_in, run_again
-from .region_cases import lowered
+from .region_cases import compare, lowered
 
 N = 90
 ROWS = [(k % 11, (7 * k) % 13, 0.25 + k / 8) for k in range(N)]
@@ -58,3 +59,36 @@ def test_regions_have_all_of_them(name: str) -> None:
 def test_an_index_beyond_the_rows() -> None:
     with only(heat=FIRST_USE), pytest.raises(GradcliError, match="90"):
         run_again(HEAD + OTHERS["no such row"])
+
+
+LONG_BODY = """fn f(a) { for k in range(20) { if a > 5 { break }; a = a * 1.5 + sin(k * a) }; return a }
+for o in some {
+    s = s * 0.9 + f(x * o.at) + f(s - o.at) * x + f(f(o.at) * s)
+}
+output s
+"""
+# Items of lists for which a loop with a long body goes on, and whether they are in a table.
+ITEMS = {
+    "of known numbers": ("{at: 0.1 * i, n: i}", True),
+    "of numbers that follow": ("{at: sin(0.2 * i)}", True),
+    "in lists": ("{at: i / 7, more: [i, {n: 2 * i}]}", True),
+    "that depend on a variable": ("{at: x * i}", False),
+    "of several forms": ("{at: i if i < 3 else 0.5}", False),
+}
+
+
+def loop_over(item: str, n: int) -> str:
+    return f"var x = 0.3\ns = 0.0\nsome = [{item} for i in range({n})]\n{LONG_BODY}"
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_short_lists_and_long_bodies(name: str) -> None:
+    item, in_table = ITEMS[name]
+    assert compare(loop_over(item, 20)) == "same"
+    sizes = [size_of(lowered(loop_over(item, n)).region.block) for n in (20, 30)]
+    assert (sizes[1] - sizes[0] < 300) == in_table
+
+
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+def test_short_lists_in_tables(tier: int) -> None:
+    assert_same_in(tier, loop_over("{at: sin(0.2 * i)}", 20))

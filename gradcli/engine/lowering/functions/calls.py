@@ -11,7 +11,7 @@ from ....lang import program
 from ....lang.program.liveness import Liveness
 from ....ops.op import Op
 from ...ir.builder import Builder
-from ..held.kinds import Record
+from ..held.kinds import Choice, Record
 from ..held.names import ABSENT, Closure, Members, Name, NotCompiled
 from ..values.dicts import VIEWS
 from .expressions import Expressions
@@ -68,6 +68,9 @@ class Calls(Expressions):
     def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
         if isinstance(callee, Op):
             return self.whole(self.bound_call(callee, given, named, span), span)
+        if isinstance(callee, Choice):
+            one = lambda function: self.called(function, given, named, span)  # noqa: E731
+            return self.for_one(callee.place, callee.functions, one, span)
         if isinstance(callee, Members):
             callee = self.own_member(callee, "call", span)
         if not isinstance(callee, Closure):

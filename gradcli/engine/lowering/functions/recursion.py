@@ -22,10 +22,22 @@ from ...ir.types import I64
 from ...passes.arrays.aliases import returned_parameters
 from ...passes.calls import Regions
 from ...passes.copying import inlined
-from ..held.kinds import Kind, Maybe, OrNone, Record, flat, fresh, has_functions, kind_of, rebuilt
+from ..held.kinds import (
+    Choice,
+    Kind,
+    Maybe,
+    OrNone,
+    Record,
+    flat,
+    fresh,
+    has_functions,
+    kind_of,
+    rebuilt,
+)
 from ..held.meeting import as_kind, joined
 from ..held.names import (
     Closure,
+    Fails,
     Members,
     Name,
     NotCompiled,
@@ -202,6 +214,8 @@ class Recursion(Calls):
                 pending.append(held.held)
             elif isinstance(held, Transform | Rows):
                 pending.append(held.function)
+            elif isinstance(held, Choice):
+                pending += held.functions
             new = sorted((_read(held) & self.names.held.keys()) - found.keys())
             found.update(dict.fromkeys(new))
             pending += self.names.of(new)
@@ -283,9 +297,9 @@ class Recursion(Calls):
                 block.instructions += body.instructions
         except Unresolved:  # as long as the result of a region that calls this one is unknown
             open_ones = [each for each in self.specialised if each.is_open and each is not made]
-            if any(each.result is None for each in open_ones):
+            if any(each.result is None and each.result_used for each in open_ones):
                 raise
-            raise NotCompiled("this recursion has no end", span) from None
+            raise Fails("this recursion has no end", span) from None
         except UnknownInt as unknown:
             sources = self.builder.sources(unknown.value)
             own = {k: a for k, a in enumerate(arguments) if isinstance(a, Value) and a in sources}

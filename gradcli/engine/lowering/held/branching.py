@@ -13,10 +13,22 @@ from ....lang.program.liveness import Liveness
 from ....structs import Entity
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, Instruction, Value
+from ...passes.copying import needed_for, used
 from .flow import assigned
 from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt
 from .meeting import as_kind, joined
-from .names import ABSENT, DRAWS, Name, Names, NotCompiled, Picks, Unknown, Unresolved, Variable
+from .names import (
+    ABSENT,
+    DRAWS,
+    Fails,
+    Name,
+    Names,
+    NotCompiled,
+    Picks,
+    Unknown,
+    Unresolved,
+    Variable,
+)
 
 MAX_SIZE = 5_000  # of a region: each lowering of a statement or an element counts
 DIFFER = "the paths that meet here hold values of different kinds"
@@ -185,6 +197,11 @@ class Branching:
         given = {*self.scopes[0].path[0].parameters, *self.given, *self.counters}
         return self.builder.sources(value) <= given
 
+    def is_constant(self, values: Sequence[Value]) -> bool:
+        """Whether values are computed from nothing but constants."""
+        made = needed_for(values, [made for scope in self.scopes for made in scope.instructions])
+        return not used([Block((), made, tuple(values))])
+
     # ---- names -----------------------------------------------------------------------------------
 
     def count(self, span: Span | None, size: int = 1) -> None:
@@ -241,20 +258,28 @@ class Branching:
         merged: Sequence[Name] = (),
     ) -> Any:
         """A branch. Returns what the side that runs returns; the `merged` names hold what that side
-        leaves in them."""
+        leaves in them. Steps back where the side that runs surely fails."""
         if condition in self.builder.known:
             return (then if self.builder.known[condition] else otherwise)()
         merged = [*merged, *[name for name in self.unassigned if name not in merged]]
-        before, sides = dict(self.names.held), []
+        before, sides, failing = dict(self.names.held), [], []
         for side, holds in ((then, True), (otherwise, False)):
             self.names.held = dict(before)
             with suppress(Unresolved), self.assuming(condition, holds), self.side() as block:
-                given = side()
+                try:
+                    given = side()
+                except Fails as reason:
+                    failing.append((holds, reason))
+                    continue
                 sides.append((block, (given, *self.names.of(merged)), self.names.held))
         self.names.held = before
         if not sides:
-            raise Unresolved
+            raise failing[0][1] if len(failing) == 2 else Unresolved
         given, *held = sides[0][1]
+        for holds, _ in failing:
+            fits = self.builder.apply("logical_not", [condition]) if holds else condition
+            self.builder.add(Check(fits))
+            self.builder.extend(sides[0][0].instructions)
         if len(sides) > 1:
             differ = Unknown(DIFFER, span, self.counting(condition))
             given, *held = self.meet(condition, sides, differ)

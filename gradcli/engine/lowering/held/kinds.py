@@ -8,6 +8,7 @@ from itertools import islice
 from math import prod
 from typing import Any, TypeAlias
 
+from ....ops.op import Op
 from ....structs import Entity, Struct
 from ...ir.instructions import Value
 from ...ir.types import BOOL, I64, ArrayType, Scalar
@@ -29,6 +30,13 @@ class Word(Entity):
 
     place: Value
     words: tuple[str, ...]
+
+
+class Choice(Entity):
+    """One of several functions: the one of `functions` at `place`."""
+
+    place: Value
+    functions: tuple[Closure | Op, ...]
 
 
 class Maybe(Entity):
@@ -110,6 +118,12 @@ class WordOf(Struct):
     words: tuple[str, ...]
 
 
+class ChoiceOf(Struct):
+    """The kind of a `Choice`, by the functions that it may be."""
+
+    functions: tuple[Closure | Op, ...]
+
+
 class MaybeOf(Struct):
     """The kind of a `Maybe`, by the kind of what it holds."""
 
@@ -189,6 +203,7 @@ Kind: TypeAlias = (
     | ListOrArrayOf
     | TableOf
     | WordOf
+    | ChoiceOf
     | Known
     | Absent
     | Unknown
@@ -229,6 +244,8 @@ def kind_of(held: Any) -> Kind:
         return MixedOf(held.real.type)
     if isinstance(held, Word):
         return WordOf(held.words)
+    if isinstance(held, Choice):
+        return ChoiceOf(held.functions)
     if isinstance(held, Maybe):
         return MaybeOf(kind_of(held.held))
     if isinstance(held, OrNone):
@@ -257,7 +274,7 @@ def flat(*held: Any) -> Iterator[Value]:
             yield from flat(each.columns, each.count)
         elif isinstance(each, Mixed):
             yield from (each.is_int, each.whole, each.real)
-        elif isinstance(each, Word):
+        elif isinstance(each, Word | Choice):
             yield each.place
         elif isinstance(each, Maybe | OrNone):
             yield each.there
@@ -301,7 +318,7 @@ def types_of(kind: Kind) -> Iterator[Scalar | ArrayType]:
         yield I64
     elif isinstance(kind, MixedOf):
         yield from (BOOL, I64, kind.type)
-    elif isinstance(kind, WordOf):
+    elif isinstance(kind, WordOf | ChoiceOf):
         yield I64
     elif isinstance(kind, MaybeOf | OrNoneOf):
         yield BOOL
@@ -328,6 +345,8 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
         return Mixed(next(values), next(values), next(values))
     if isinstance(kind, WordOf):
         return Word(next(values), kind.words)
+    if isinstance(kind, ChoiceOf):
+        return Choice(next(values), kind.functions)
     if isinstance(kind, MaybeOf):
         return Maybe(next(values), rebuilt(kind.kind, values))
     if isinstance(kind, OrNoneOf):
@@ -346,7 +365,7 @@ def has_functions(held: Any) -> bool:
         return any(map(has_functions, held if isinstance(held, tuple) else held.items))
     if isinstance(held, Maybe | OrNone):
         return has_functions(held.held)
-    return isinstance(held, Closure | Transform | Rows | Members | Variable)
+    return isinstance(held, Closure | Choice | Transform | Rows | Members | Variable)
 
 
 def without_variable(held: Any) -> Any:

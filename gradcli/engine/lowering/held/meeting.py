@@ -2,21 +2,26 @@
 
 An int and a float become a `Mixed`, because an int is printed and divided in its own way, and may
 outgrow 64 bits. A value that one of the paths lacks becomes a `Maybe`, and one that is none on one
-of them an `OrNone`. A list of numbers and an array of as many become a `ListOrArray`. A list of
-numbers that one path has put in memory is in memory on both. Lists of different lengths may become
-a table.
+of them an `OrNone`. Different strings become a `Word`, different functions a `Choice`. A list of
+numbers and an array of as many become a `ListOrArray`. A list of numbers that one path has put in
+memory is in memory on both. Lists of different lengths may become a table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ....ops.op import Op
 from ...ir.builder import Builder
+from ...ir.instructions import Value
 from ...ir.types import I64, Scalar, is_float
 from .columns import array_type, in_memory, table, table_of
 from .kinds import (
     Array,
     ArrayOf,
+    Choice,
+    ChoiceOf,
     Kind,
     Known,
     ListOf,
@@ -41,7 +46,7 @@ from .kinds import (
     rebuilt,
     types_of,
 )
-from .names import ABSENT, Absent, Unknown
+from .names import ABSENT, Absent, Closure, Unknown
 
 MAX_DEPTH = 2  # of an `OrNone` in others: that of a linked list would have no end
 
@@ -84,6 +89,10 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
         return ListOrArrayOf(both) if isinstance(both, ArrayOf | StoredOf) else differ
     if _words(a) and _words(b):
         return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
+    if _functions(a) and _functions(b):
+        functions = dict.fromkeys([*_functions(a), *_functions(b)])
+        bodies = {f.function if isinstance(f, Closure) else f for f in functions}
+        return ChoiceOf((*functions,)) if len(bodies) == len(functions) else differ
     reals = [k.type if isinstance(k, MixedOf) else k for k in (a, b) if k != I64]
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
@@ -109,6 +118,13 @@ def _words(kind: Kind) -> tuple[str, ...]:
     if isinstance(kind, Known) and type(kind.thing) is str:
         return (kind.thing,)
     return kind.words if isinstance(kind, WordOf) else ()
+
+
+def _functions(kind: Kind) -> tuple[Closure | Op, ...]:
+    """The functions that something of a kind may be; none if it is no function."""
+    if isinstance(kind, Known) and isinstance(kind.thing, Closure | Op):
+        return (kind.thing,)
+    return kind.functions if isinstance(kind, ChoiceOf) else ()
 
 
 def _maybe(kind: Kind) -> Kind:
@@ -160,18 +176,25 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         return Stored(held.value, kind.variable, kind.listed)
     constant = builder.constant
     if isinstance(kind, WordOf):
-        if type(held) is str:
-            return Word(constant(kind.words.index(held)), kind.words)
-        place = constant(kind.words.index(held.words[0]))
-        for k, word in enumerate(held.words[1:], 1):
-            is_here = builder.apply("eq", [held.place, constant(k)])
-            other = constant(kind.words.index(word))
-            place = builder.apply("where", [is_here, other, place])
-        return Word(place, kind.words)
+        words = held.words if isinstance(held, Word) else (held,)
+        return Word(_place(builder, held, words, kind.words), kind.words)
+    if isinstance(kind, ChoiceOf):
+        functions = held.functions if isinstance(held, Choice) else (held,)
+        return Choice(_place(builder, held, functions, kind.functions), kind.functions)
     if held.type == I64:
         assert isinstance(kind, MixedOf)
         return Mixed(constant(True), held, builder.zero(kind.type))
     return Mixed(constant(False), constant(0), held)
+
+
+def _place(builder: Builder, held: Any, own: Sequence[Any], among: Sequence[Any]) -> Value:
+    """The place of a string or a function, one of its `own`, among others."""
+    places = [builder.constant(among.index(each)) for each in own]
+    place = places[0]
+    for k, other in enumerate(places[1:], 1):
+        is_here = builder.apply("eq", [held.place, builder.constant(k)])
+        place = builder.apply("where", [is_here, other, place])
+    return place
 
 
 def _as_array(builder: Builder, held: Any, kind: ArrayOf | StoredOf) -> Any:

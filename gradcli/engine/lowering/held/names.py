@@ -24,6 +24,11 @@ class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
         self.reason, self.span = reason, span
 
 
+class Fails(NotCompiled):
+    """What surely is an error where it runs, such as an index that is out of range. A path that
+    comes to it ends there: the region steps back."""
+
+
 class UnknownInt(NotCompiled):
     """An int would have to be known. `parameters` are those of the region that it is computed from,
     if nothing else decides it; `arguments` are the arguments of the function that calls itself."""

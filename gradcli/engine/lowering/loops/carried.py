@@ -32,6 +32,7 @@ from ..held.names import (
     RETURNED,
     STOPPED,
     Absent,
+    Fails,
     Name,
     NotCompiled,
     Picks,
@@ -200,21 +201,20 @@ class Loops(Counting):
         before, index, carried = dict(self.names.held), Value(I64), [fresh(kind) for kind in kinds]
         nodes = self.one_by_one_for(loop)
         began = zip(loop.names, carried, self.names.of(loop.names), strict=True)
-        known = [
-            v
-            for name, v, first in began
-            if name != self.draws and type(self.builder.known.get(first)) is int
-        ]
-        self.counters.update(dict.fromkeys([index, *known], nodes))
+        known = self.builder.known
+        ints = [v for n, v, a in began if n != self.draws and type(known.get(a)) is int]
+        self.counters.update(dict.fromkeys([index, *ints], nodes))
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
         moving = [held for name, held in pairs if name not in loop.independent]
         with self.scope(Block(), list(flat(*moving))) as block:
             try:
                 given = self.turn(loop, index)
-            except Unresolved:  # as if there were no iteration, if that may be so
-                if loop.range is not None and (self.builder.known.get(loop.range.size) or 0) > 0:
-                    raise
+            except (Fails, Unresolved) as reason:  # as if there were no iteration
+                if isinstance(reason, Fails):
+                    self.builder.add(Check(self.builder.constant(False)))
+                elif loop.range is not None and (known.get(loop.range.size) or 0) > 0:
+                    raise  # there is one
                 given = (*[self.builder.constant(True)] * loop.leaves, *carried)
         self.names.held = before
         return Iteration(block, index, carried, given)

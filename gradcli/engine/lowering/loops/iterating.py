@@ -16,7 +16,7 @@ from ....lang import program
 from ...ir.instructions import Block, Constant, Value, every
 from ..held.columns import ROOM, ROOM_ON_ROWS
 from ..held.flow import appends, breaks, returns
-from ..held.kinds import Stored, Table
+from ..held.kinds import FEW, Stored, Table
 from ..held.names import NotCompiled, Picks, UnknownInt
 from ..held.ranges import Ints, Items, Over, Range, Zipped
 from .carried import MOST_TURNS, Loop, Loops
@@ -97,7 +97,23 @@ class Iterating(Loops):
             else:
                 self.loop_or_each(node, over, size, lambda: held)
         else:
+            self.over_list(node, held)
+
+    def over_list(self, node: program.For, held: Any) -> None:
+        """A loop over a list of few items, which is unrolled. If that is much code, the items are
+        put in a table."""
+        if id(node) not in self.stays_loop:
+            if self.lowers(lambda: self.unrolled(node, held, MOST_INSTRUCTIONS)):
+                return
+            self.stays_loop.add(id(node))
+        if not self.lowers(lambda: self.over_table(node, self.as_table(held, FEW))):
             self.unrolled(node, held)
+
+    def over_table(self, node: program.For, held: Any) -> None:
+        """A loop over a list in memory."""
+        if type(held) is tuple:
+            raise NotCompiled("this list is not in memory", node.span)
+        self.loop(node, self.items(held, node.iterable.span))
 
     def over_ints(self, node: program.For, over: Range) -> None:
         numbers = over.numbers(self.builder)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ....diagnostics import Span
+from ...ir.instructions import Value
 from ..held.kinds import Record, Word
-from ..held.names import NotCompiled
+from ..held.names import Fails, NotCompiled
 from .parts import Parts
 
 Key = str | Word
@@ -26,19 +27,30 @@ class Dicts(Parts):
     def item(self, held: Any, key: Any, span: Span) -> Any:
         """The item of a dict under a key."""
         if isinstance(key, Word):
-            return self.under_word(held, key, 0, span)
-        if not isinstance(held, Record) or key not in held.keys:
-            raise NotCompiled("there is no dict here, or not this key", span)
+            return self.for_one(
+                key.place, key.words, lambda word: self.item(held, word, span), span
+            )
+        if not isinstance(held, Record) or not isinstance(key, str):
+            raise NotCompiled("there is no dict here, or no key", span)
+        if key not in held.keys:
+            raise Fails("this dict has no such key", span)
         return self.known(held.items[held.keys.index(key)])
 
-    def under_word(self, held: Any, key: Word, k: int, span: Span) -> Any:
-        """The item of a dict under a key that is one of the words from the `k`th on."""
-        if k == len(key.words) - 1:
-            return self.item(held, key.words[k], span)
+    def for_one(
+        self,
+        place: Value,
+        things: Sequence[Any],
+        then: Callable[[Any], Any],
+        span: Span,
+        first: int = 0,
+    ) -> Any:
+        """What `then` gives for the thing at a place, which is `first` or behind that."""
+        if first == len(things) - 1:
+            return then(things[first])
         return self.either(
-            self.builder.apply("eq", [key.place, self.builder.constant(k)], span),
-            lambda: self.item(held, key.words[k], span),
-            lambda: self.under_word(held, key, k + 1, span),
+            self.builder.apply("eq", [place, self.builder.constant(first)], span),
+            lambda: then(things[first]),
+            lambda: self.for_one(place, things, then, span, first + 1),
             span,
         )
 

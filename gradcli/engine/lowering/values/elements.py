@@ -12,7 +12,7 @@ from ....lang import program
 from ...ir.instructions import Value
 from ...ir.types import BOOL, I64, is_float
 from ..held.kinds import Array, ListOrArray, Mixed, Record, Stored, Table
-from ..held.names import NotCompiled, Picks
+from ..held.names import Fails, NotCompiled, Picks
 from ..held.ranges import Ints, Zipped
 from .arrays import MAX_ELEMENTS
 from .dicts import Key
@@ -246,10 +246,10 @@ class Elements(Lists):
         return among(0, len(items))
 
     def known_index(self, at: Value, n: int, span: Span) -> int | None:
-        """An index into `n` items, if it is known. Raises NotCompiled where it is out of range."""
+        """An index into `n` items, if it is known. Raises Fails where it is out of range."""
         known: int | None = self.builder.known.get(at)
         if not (n if known is None else -n <= known < n):
-            raise NotCompiled("this index is out of range", span)
+            raise Fails("this index is out of range", span)
         return known
 
     def verify_not_counted(self, at: Value, span: Span) -> None:

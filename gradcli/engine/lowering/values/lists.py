@@ -4,9 +4,10 @@ A list of numbers is one value, as an array is, where a program changes it at an
 known. Its numbers are those of a list: a number of another type, or a row of another length,
 doesn't fit into it.
 
-A list is a table where it has many rows, so that a loop goes through them, and where its number of
-items isn't known, as where a loop appends to it under a condition. Such a table has room for some
-number of items; where that is too little, the region steps back.
+A list is a table where it has many rows, or a loop over it has a long body, so that a loop goes
+through them; and where its number of items isn't known, as where a loop appends to it under a
+condition. Such a table has room for some number of items; where that is too little, the region
+steps back.
 """
 
 from __future__ import annotations
@@ -88,10 +89,10 @@ class Lists(Dicts):
 
     # ---- tables of rows that are known or given --------------------------------------------------
 
-    def as_table(self, held: Any) -> Any:
-        """A list of many rows of one form, all of whose numbers are known, in memory; anything else
-        as it is."""
-        if type(held) is not tuple or len(held) <= MAX_ELEMENTS or not self._is_table(held):
+    def as_table(self, held: Any, few: int = MAX_ELEMENTS) -> Any:
+        """A list of more than `few` rows of one form, all of whose numbers are known or computed
+        from such numbers, in memory; anything else as it is."""
+        if type(held) is not tuple or len(held) <= few or not self._is_table(held):
             return held
         columns = columns_of(kind_of(held[0]), len(held))
         if columns is None:
@@ -102,8 +103,9 @@ class Lists(Dicts):
     def _is_table(self, held: tuple[Any, ...]) -> bool:
         kind = kind_of(held[0])
         numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
-        known = numbers and all(value in self.builder.known for value in flat(held))
-        return known and any(True for _ in flat(held[0])) and all(kind_of(v) == kind for v in held)
+        is_one = numbers and all(kind_of(item) == kind for item in held)
+        values = list(flat(held)) if is_one else []
+        return any(values) and self.is_constant(values)
 
     # ---- tables: reading -------------------------------------------------------------------------
 

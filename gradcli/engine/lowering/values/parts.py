@@ -10,7 +10,7 @@ from ....diagnostics import Span
 from ...ir.instructions import Check, Value
 from ...ir.types import I64, Scalar, is_float, strides
 from ..held.kinds import FEW, Array, Mixed, Stored, is_many
-from ..held.names import NotCompiled
+from ..held.names import Fails, NotCompiled
 from .stored import Indices, Pending, StoredArrays
 
 # One step into a list or an array: a value for an int, a slice of known ints, an array of ints.
@@ -157,7 +157,7 @@ class Parts(StoredArrays):
         builder, known = self.builder, self.builder.known.get(at)
         if known is not None and isinstance(n, int):
             if not -n <= known < n:
-                raise NotCompiled("this index is out of range", span)
+                raise Fails("this index is out of range", span)
             return builder.constant(known % n)
         size = n if isinstance(n, Value) else builder.constant(n)
         zero = builder.constant(0)

@@ -30,15 +30,11 @@ class SmallMatrices(Writer):
         return all(map(_is_small, kinds))
 
     def result(self, made: Structural) -> Value:
-        builder = self.builder
         given = map(self.matrix, made.operands)
         found = self.entries[made.op.name](self, *given, **dict(made.options))
         if isinstance(found, Value):
             return found
-        array = builder.zero(self.kind)
-        for k, number in enumerate([number for row in found for number in row]):
-            array = builder.put(array, builder.constant(k), number)
-        return array
+        return self.array([number for row in found for number in row])
 
     def matrix(self, value: Value) -> Matrix:
         """The elements of a matrix or a vector."""
@@ -87,17 +83,6 @@ class SmallMatrices(Writer):
                 for j in range(k + 1, len(row)):
                     row[j] = self.less(row[j], [factor], [rows[k][j]])
         return sign
-
-    def swapped(
-        self, condition: Value, a: list[Value], b: list[Value]
-    ) -> tuple[list[Value], list[Value]]:
-        """Two rows, exchanged where a condition holds."""
-        choose = self.builder.operation
-        pairs = list(zip(a, b, strict=True))
-        return (
-            [choose(WHERE, [condition, y, x]) for x, y in pairs],
-            [choose(WHERE, [condition, x, y]) for x, y in pairs],
-        )
 
     def substituted(self, rows: Matrix) -> Matrix:
         """The solution, from an upper triangle and right-hand sides beside it."""

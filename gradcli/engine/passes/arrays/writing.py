@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Instruction, Structural, Value
+from ...ir.scalars import WHERE
 from ...ir.types import Type
 from ..copying import with_result
 
@@ -38,6 +39,24 @@ class Writer:
         write = self.entries[made.op.name]
         found: Value | None = write(self, *made.operands, **dict(made.options))
         return found
+
+    def array(self, numbers: Sequence[Value]) -> Value:
+        """The result with these elements, row by row."""
+        array = self.builder.zero(self.kind)
+        for k, number in enumerate(numbers):
+            array = self.builder.put(array, self.builder.constant(k), number)
+        return array
+
+    def swapped(
+        self, condition: Value, a: list[Value], b: list[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """Two rows, exchanged where a condition holds."""
+        choose = self.builder.operation
+        pairs = list(zip(a, b, strict=True))
+        return (
+            [choose(WHERE, [condition, y, x]) for x, y in pairs],
+            [choose(WHERE, [condition, x, y]) for x, y in pairs],
+        )
 
     def op(self, name: str, *operands: Value) -> Value:
         return self.builder.apply(name, list(operands))
