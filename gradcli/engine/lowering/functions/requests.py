@@ -42,7 +42,6 @@ class Window(Entity, frozen=False):
     began       the states of variables before them
     automatic   whether trainable variables are watched
     watched     the variables that are watched by `watch`
-    replaced    the values, not known ones, in whose place these variables are
     persistent  whether it can be asked more than once, and `spent`, whether it was asked
     is_open     whether its block is still being lowered
     """
@@ -54,7 +53,6 @@ class Window(Entity, frozen=False):
     automatic: bool
     persistent: bool
     watched: list[Name]
-    replaced: set[Value]
     instructions: list[Instruction]
     is_open: bool = True
     spent: bool = False
@@ -88,7 +86,7 @@ class Requests(States):
         automatic = options.get("watch_variables", True)
         persistent = options.get("persistent", False)
         before = block.instructions[-1:]
-        window = Window(self.scopes[-1], block, before, began, automatic, persistent, [], set(), [])
+        window = Window(self.scopes[-1], block, before, began, automatic, persistent, [], [])
         self.names.held[Name(self.frame, node.slot.index)] = window
         self.windows.append(window)
         try:
@@ -123,7 +121,7 @@ class Requests(States):
         return known
 
     def watch(self, node: program.Watch) -> None:
-        """`watch x`: a watched number becomes a variable, whose state is that number."""
+        """`watch x`: a watched number becomes a variable, whose state depends on nothing."""
         if node.tape is None and not self.windows:
             raise NotCompiled("`watch` for the main tape is not compiled", node.span)
         window = self.windows[-1] if node.tape is None else self.expression(node.tape)
@@ -132,7 +130,6 @@ class Requests(States):
         for item, slot in node.items:
             held = self.expression(item)
             if not isinstance(held, Variable):
-                window.replaced.update(v for v in flat(held) if v not in self.builder.known)
                 held = self.watched(held, slot, node.span)
                 window.began = {**window.began, held.state: self.value(held)}
             elif window.block.instructions[-1:] != window.before:
@@ -140,24 +137,18 @@ class Requests(States):
             window.watched.append(held.state)
 
     def watched(self, held: Any, slot: program.Slot | None, span: Span) -> Variable:
-        """The variable that a watched value becomes. Its name holds the variable from now on."""
+        """The variable that a watched constant becomes. Its name holds the variable from now on."""
         held = self.as_array(held, span) if type(held) is tuple else held
         numbers = list(flat(held)) if isinstance(held, Value | Array) else []
-        if slot is None or not numbers:
-            raise NotCompiled("`watch` is compiled only for numbers and small arrays", span)
+        if slot is None or not numbers or any(v not in self.builder.known for v in numbers):
+            raise NotCompiled("`watch` is compiled only for known values", span)
         if not all(has_tangents(value.type) for value in numbers):
             raise NotCompiled("`watch` is compiled only for floats", span)
-        new = [self.builder.operation(RESTATED, [value, value]) for value in numbers]
+        zero = self.builder.constant(0.0)
+        new = [self.builder.operation(RESTATED, [zero, value]) for value in numbers]
         made = self.variable(rebuilt(plain(kind_of(held)), iter(new)), trainable=False)
         self.names.held[Name(self.frame, slot.index)] = made
         return made
-
-    def verify_replaced(self, window: Window, span: Span) -> None:
-        """Raises NotCompiled where a tape records a watched value itself, under another name: that
-        name means the variable where the value was recorded before, and no variable elsewhere."""
-        uses = [m for m in window.instructions if getattr(m, "op", None) is not RESTATED]
-        if not window.replaced.isdisjoint(used([Block((), uses)])):
-            raise NotCompiled("a watched value that has another name is not compiled", span)
 
     def member_call(self, receiver: Any, node: program.MethodCall) -> Any:
         """`t.gradient(y, x)`, or a call of a method of something else."""
@@ -173,7 +164,6 @@ class Requests(States):
         if receiver.is_open or (receiver.spent and not receiver.persistent):
             raise NotCompiled("this tape can't be asked here", node.span)
         receiver.spent = True
-        self.verify_replaced(receiver, node.span)
         target, sources = operands
         return self.gradients(target, sources, options, node.span, receiver)
 
