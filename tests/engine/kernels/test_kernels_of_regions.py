@@ -139,7 +139,7 @@ def test_an_each_asks_for_more_work_before_it_is_compiled() -> None:
     costs = []
     for text in (LOOP, EACH):
         [region] = parse(text)
-        costs.append(cost_of(region, Regions(), False) // size_of(region.block))
+        costs.append(cost_of(region, Regions()) // size_of(region.block))
     assert costs[1] == ALL_PASSES * costs[0]
 
 
