@@ -191,7 +191,7 @@ WORKLOADS = [
             Contender("casadi", _casadi(dense=True)),
             Contender("autograd", _autograd),
         ],
-        [Goal("value and Jacobian", "ms", 0.5, milliseconds("gradcli"))],
+        [Goal("value and Jacobian", "ms", 0.2, milliseconds("gradcli"))],
     ),
     Workload(
         "jacobian_sparse",
@@ -213,6 +213,6 @@ WORKLOADS = [
             Contender("torch", _torch_hessian),
             Contender("autograd", _autograd_hessian),
         ],
-        [Goal("value and Hessian", "ms", 0.25, milliseconds("gradcli"))],
+        [Goal("value and Hessian", "ms", 0.06, milliseconds("gradcli"))],
     ),
 ]

@@ -20,7 +20,7 @@ from .backends.backend import Backend
 from .backends.selection import backend_for
 from .compilation.compiled import Compiled
 from .execution import Execution
-from .operations.rows.failing import RowsError
+from .operations.rows.failing import FEW, RowsError
 from .operations.rows.separation import SeparationError, separate_group
 from .trace.run import Run
 from .values.lanes import Group, Lanes, UnrelatedError
@@ -30,7 +30,6 @@ Ask = Callable[[Execution], Any]  # returns the answer of a run that has ended
 Compute = Callable[[Mapping[str, Any], int], tuple[Iterable["Answered"], Any]]
 
 _STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
-_FEW = 8  # rows that take no longer one by one than by halving
 _OF_THE_JOB = (_TIME, _MEMORY)  # limits of the whole job, if a single row reaches them
 
 
@@ -210,7 +209,7 @@ def _parted(run: Run, rows: Any, group: Group, error: SeparationError) -> list[A
 def _suspects(run: Run, rows: Any, group: Group) -> list[Any]:
     """The rows in parts, of which one has the row that failed: those that ran last and the
     others, or halves; few rows singly."""
-    if len(rows) <= _FEW:
+    if len(rows) <= FEW:
         return np.array_split(rows, len(rows))
     last = run.group
     if last is not None and last is not group and last.within(group):

@@ -144,6 +144,11 @@ def _power(m: Any, x: Any, exponent: int) -> Any:
 
 
 # Ops as formulas of others, on floats and on ints, in the language of the table's rules.
+_LOGIC: dict[str, Callable[..., Any]] = {
+    "logical_not": lambda m, x: x == 0,
+    "logical_and": lambda m, a, b: m.where(a == 0, a != 0, b != 0),
+    "logical_or": lambda m, a, b: m.where(a == 0, b != 0, a != 0),
+}
 ON_FLOATS: dict[str, Callable[..., Any]] = {
     "pos": _same,
     "real": _same,
@@ -154,9 +159,7 @@ ON_FLOATS: dict[str, Callable[..., Any]] = {
     "isnan": lambda m, x: x != x,
     "isinf": lambda m, x: m.abs(x) == math.inf,
     "isfinite": lambda m, x: m.abs(x) < math.inf,
-    "logical_not": lambda m, x: x == 0,
-    "logical_and": lambda m, a, b: m.where(a == 0, a != 0, b != 0),
-    "logical_or": lambda m, a, b: m.where(a == 0, b != 0, a != 0),
+    **_LOGIC,
     "minimum": _extreme("le"),
     "maximum": _extreme("ge"),
     "mod": _mod,
@@ -183,7 +186,5 @@ ON_INTS: dict[str, Callable[..., Any]] = {
     "isnan": lambda m, x: x != x,
     "isinf": lambda m, x: x != x,
     "isfinite": lambda m, x: x == x,
-    "logical_not": lambda m, x: x == 0,
-    "logical_and": lambda m, a, b: m.where(a == 0, a != 0, b != 0),
-    "logical_or": lambda m, a, b: m.where(a == 0, b != 0, a != 0),
+    **_LOGIC,
 }

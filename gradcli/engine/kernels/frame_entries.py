@@ -272,6 +272,7 @@ class _Observer:
     def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
         """Adds a value to the parameters; returns its entry."""
         if type(value) is tuple or type(value) is Dual:
+            # at least 1: what only `watch` has asked for counts as no derivative yet
             self.depth = max(self.depth, depth_of(value), 1)
             self.traced.add(len(self.values))
         self.values.append(value)

@@ -32,7 +32,7 @@ class Note:
 
     def leave(self, work: int) -> None:
         """Leaves the note on the disk, unless one of at least half as much work is there."""
-        if self._work is None or work > 2 * self._work:
+        if work > 2 * self.work:
             from ..codegen.cache import remember
 
             remember(self._text(), work)

@@ -392,8 +392,9 @@ def test_einsum_takes_one_operand_as_it_is(a: str) -> None:
     assert found == [10.0, 5.0, 4.0]
 
 
-def test_a_list_as_a_condition_names_any_and_all() -> None:
+def test_an_array_or_a_list_as_a_condition_gets_help() -> None:
     assert "`any()` or `all()`" in failure("if [true, false] { y = 1 }").help
+    assert "`logical_and` and `logical_or`" in failure("if ones(2) > 0 { y = 1 }").help
 
 
 def test_a_byte_order_mark_is_skipped() -> None:

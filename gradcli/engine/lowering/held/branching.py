@@ -199,6 +199,9 @@ class Branching:
 
     def is_constant(self, values: Sequence[Value]) -> bool:
         """Whether values are computed from nothing but constants."""
+        values = [value for value in values if value not in self.builder.known]
+        if not values:
+            return True
         made = needed_for(values, [made for scope in self.scopes for made in scope.instructions])
         return not used([Block((), made, tuple(values))])
 

@@ -105,7 +105,7 @@ class Lists(Dicts):
         numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
         is_one = numbers and all(kind_of(item) == kind for item in held)
         values = list(flat(held)) if is_one else []
-        return any(values) and self.is_constant(values)
+        return bool(values) and self.is_constant(values)
 
     # ---- tables: reading -------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from ...trace.run import Run
 from ...values.lanes import Group, Lanes
 from .separation import SeparationError
 
-_FEW = 8  # rows that take no longer one by one than together
+FEW = 8  # rows that take no longer one by one than by halving
 
 
 class RowsError(GradcliError):
@@ -95,7 +95,7 @@ def _suspects(run: Run, group: Group, rows: Any, together: Callable[[], Any]) ->
     except GradcliError as error:
         if _is_limit(error):
             raise
-        if len(rows) <= _FEW:
+        if len(rows) <= FEW:
             return [rows]
         half = len(rows) // 2
         return [
@@ -118,7 +118,8 @@ def row_of(run: Run, value: Any, k: int) -> Any:
 
 
 def fail_beyond(run: Run, index: Lanes, size: int, verify: Callable[[int], Any]) -> None:
-    """Raises RowsError for the rows with an index beyond `size`, by what `verify` says to it."""
+    """Raises RowsError for the rows with an index beyond `size`, with the error that `verify`
+    raises for the index of each."""
     if tells_apart(run, index.group):
         i = index.array.reshape(-1, index.group.size)
         wrong = run.backend.xp.flatnonzero(((i < -size) | (i >= size)).any(axis=0))

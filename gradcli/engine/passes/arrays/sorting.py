@@ -23,7 +23,7 @@ class Sorting(Writer):
         return is_few and kind.element != BOOL  # type: ignore[union-attr]
 
     def sort(self, x: Value, axis: int | None) -> Value | None:
-        if axis is None:  # in any order that NumPy likes
+        if axis is None:  # NumPy's sort isn't stable here: 0 and -0 come in an order of its own
             return None
         return self.array([number for number, _ in self.ordered(x)])
 
