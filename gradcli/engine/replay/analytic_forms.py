@@ -72,8 +72,11 @@ def _logdet(xp: Any, a: Any) -> Any:
 
 
 def _cube_root(xp: Any, x: Any) -> Any:
-    root = xp.cbrt(xp.real(x))
-    return xp.where(root == 0, 0.0, root) * xp.exp(xp.log(x / xp.real(x)) / 3.0)
+    """The real root, turned by a third of the angle. At 0 there is none that is analytic."""
+    at_zero = xp.real(x) == 0
+    size = xp.where(at_zero, 1.0, xp.real(x))
+    root = xp.cbrt(size) * xp.exp(xp.log(xp.where(at_zero, 1.0, x) / size) / 3.0)
+    return xp.where(at_zero, xp.where(xp.imag(x) == 0, 0.0, xp.nan), root)
 
 
 def _log_of_sum(xp: Any, a: Any, b: Any) -> Any:
