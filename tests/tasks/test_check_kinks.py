@@ -20,6 +20,11 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         ("var x = 1.0; if x < 1.0 { y = 5 * x } else { y = x + 4.0 }", "<", 5.0, 1.0),
         ("var x = 1.0; y = clip(x, 0.0, 1.0)", "clip", 1.0, 0.0),
         ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
+        # An operand that turns back at the kink, too: its tangent leads nowhere.
+        ("var x = 0.0; y = sqrt(x**2)", "sqrt", -1.0, 1.0),
+        ("var x = 1.0; y = (x - 1.0)**4; y = log(1 + y**0.25)", "**", -1.0, 1.0),
+        ("var x = 0.0; y = acos(cos(x))", "acos", -1.0, 1.0),
+        ("var x = 0.0; y = cbrt(x * x)", "cbrt", -math.inf, math.inf),
     ],
 )
 def test_kinks_are_found_and_are_no_failures(
@@ -64,8 +69,9 @@ def test_a_kink_that_does_not_matter_is_none() -> None:
     assert finding(found, "differences").verdict == "agree"
 
 
-def test_what_the_complex_step_leaves_at_a_kink_is_no_slope() -> None:
-    found = run("var x = 0.0; y = abs(x)**3")
+@pytest.mark.parametrize("output", ["abs(x)**3", "x * abs(x)", "relu(x)**2"])
+def test_no_kink_of_an_operation_is_one_where_both_slopes_are_the_gradient(output: str) -> None:
+    found = run(f"var x = 0.0; y = {output}")
     assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
 
 

@@ -52,13 +52,15 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
         downward, upward, operands = (
             _arrays(step, found[step.number]) for found in (before, after, here)
         )
-        tangents = [
-            (b - a) / (2 * h) if is_inexact(o) and type(o) is not list else None
+        bends = [
+            ((b - a) / (2 * h), (b - 2 * o + a) / (2 * h * h))
+            if is_inexact(o) and type(o) is not list
+            else None
             for a, b, o in zip(downward, upward, operands, strict=True)
         ]
         eps = case.point.eps
         if operands and step.site.span not in found:
-            look = partial(_look, case.point.kept[0], step, operands, tangents, eps=eps)
+            look = partial(_look, case.point.kept[0], step, operands, bends, eps=eps)
             if _is_kink(look, h):
                 found[step.site.span] = step, _shown(operands)
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
@@ -130,10 +132,9 @@ def _is_kink(look: Callable[[float], str], h: float) -> bool:
     return closer in (BENDS, ENDS) or (found == BENDS and closer == DROWNED)
 
 
-def _look(
-    run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float, eps: float
-) -> str:
-    """What an operation does within a step."""
+def _look(run: Any, step: Step, operands: list[Any], bends: list[Any], h: float, eps: float) -> str:
+    """What an operation does within a step, where its operands move along parabolas: of `x**2` at 0
+    the tangent leads nowhere."""
     sizes = []
     for delta in (h, h / SHRINK):
         try:
@@ -143,8 +144,8 @@ def _look(
                         run,
                         step,
                         [
-                            o if t is None else o + by * t
-                            for o, t in zip(operands, tangents, strict=True)
+                            o if bend is None else o + by * bend[0] + by * by * bend[1]
+                            for o, bend in zip(operands, bends, strict=True)
                         ],
                     )
                 )

@@ -69,7 +69,7 @@ def explain(
             step = look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
-            if places := kinks(judge, conditions):
+            if places := [kink for kink in kinks(judge, conditions) if not _is_smoothed(kink, row)]:
                 found.kinks += [kink for kink in places if kink not in found.kinks]
                 _settle_kink(judge, row, places[0], found, recheck)
             else:
@@ -198,6 +198,13 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
             )
         elif finding.verdict == AGREE and not at_kink:
             finding.verdict, finding.reason = INCONCLUSIVE, "it has the conventions of reverse mode"
+
+
+def _is_smoothed(kink: Kink, row: Row) -> bool:
+    """Whether the output has no kink where an operation has one, as `x * abs(x)` at 0: both slopes
+    are the gradient, and no method disagrees."""
+    ours = next(iter(row.values())).ours
+    return kink.left == kink.right == ours and all(f.verdict != DISAGREE for f in row.values())
 
 
 def _is_between(slope: float, kink: Kink) -> bool:
