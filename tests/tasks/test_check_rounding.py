@@ -37,6 +37,11 @@ def test_a_gradient_without_digits_is_undecided(
     assert not operation or f"of `{operation}` in line 1" in reason
 
 
+def test_a_zero_that_rounding_made_is_undecided() -> None:
+    found = run("var x = 1e16; y = ((x + 1) - x) * x", methods=ALL)  # whose derivative is 1
+    assert [result.verdict for result in found.results] == [UNDECIDED]
+
+
 def test_a_second_derivative_without_digits_is_undecided() -> None:
     found = run("var x = 1e-4; y = (1 - cos(x)) / x; output y", order=2)
     assert [result.verdict for result in found.results] == [VERIFIED, UNDECIDED]

@@ -171,11 +171,11 @@ class Judge:
             return
         error = found.error = max(found.error, self.rounding_error())
         found.tolerance = max(found.tolerance, SAFETY * error)
-        share = ROUNDED if self.ours else SMALL
         if error and not self.ours:
             self.samples.level(0)  # what is natural
-        if found.tolerance > LAST_DIGIT * abs(self.ours) and error and (self.ours or self.natural):
-            if found.tolerance <= share * self.natural:
+        is_some = self.ours or self.natural or abs(row.get("sympy", found).theirs) > 0
+        if error and is_some and found.tolerance > LAST_DIGIT * abs(self.ours):
+            if found.tolerance <= (ROUNDED if self.ours else SMALL) * self.natural:
                 found.reason = ZERO
                 return
             reason = lost(self.case, self.direction, error, self.ours)
