@@ -85,14 +85,14 @@ def summary(checks: Sequence[Check]) -> str:
     return f"{passed} passed, {failed} failed, {skipped} skipped"
 
 
-def brief(value: float) -> str:
-    """A number with eight digits."""
-    return number(value, 8) if math.isfinite(value) else number(value)
+def brief(value: float, digits: int = 8) -> str:
+    """A number with a few digits."""
+    return number(value, digits) if math.isfinite(value) else number(value)
 
 
 def found(findings: Sequence[Finding]) -> str:
-    """What methods found, in words: `reverse mode gives 9; forward mode and complex step 6`; ""
-    where no number was given."""
+    """What methods found, in words: `reverse mode gives 9; forward mode and complex step 6`, with
+    as many digits as tell them apart; "" where no number was given."""
     findings = [
         f
         for f in findings
@@ -100,13 +100,14 @@ def found(findings: Sequence[Finding]) -> str:
     ]
     if not findings:
         return ""
-    ours = dict.fromkeys(brief(f.ours) + _at(f) for f in findings)
+    digits = max(8 if f.method == "taylor" else _telling(f.ours, f.theirs) for f in findings)
+    ours = dict.fromkeys(brief(f.ours, digits) + _at(f) for f in findings)
     said: dict[str, list[str]] = {}
     for f in findings:
         if f.method == "taylor":
             said.setdefault(f"of order {f.theirs:.2f}", []).append("the Taylor remainder is")
         else:
-            said.setdefault(_their(f), []).append(
+            said.setdefault(_their(f, digits), []).append(
                 "what is given is" if f.method == "against" else METHODS[f.method]
             )
     return "; ".join(
@@ -117,13 +118,16 @@ def found(findings: Sequence[Finding]) -> str:
     )
 
 
-def _their(finding: Finding) -> str:
-    """What a method gives; with so many digits that it differs from ours, and beside a zero with
-    the distance."""
+def _their(finding: Finding, digits: int) -> str:
+    """What a method gives; beside a zero with the distance."""
     if finding.ours == 0 != finding.theirs:
         return f"{brief(finding.theirs)}, {abs(finding.theirs):.1g} apart"
-    shown = brief(finding.theirs)
-    return shown if shown != brief(finding.ours) else number(finding.theirs)
+    return brief(finding.theirs, digits)
+
+
+def _telling(ours: float, theirs: float) -> int:
+    """With how many digits, eight or more, two numbers differ."""
+    return next((n for n in range(8, 18) if brief(ours, n) != brief(theirs, n)), 8)
 
 
 def _at(finding: Finding) -> str:
@@ -202,6 +206,7 @@ def accused(blamed: Blame) -> str:
     if blamed.fault:
         return blamed.fault
     times = f"{blamed.factor + 0.0:.10g} times" if math.isfinite(blamed.factor) else "something for"
-    ours, theirs = brief(blamed.ours), brief(blamed.theirs)
+    digits = _telling(blamed.ours, blamed.theirs)
+    ours, theirs = brief(blamed.ours, digits), brief(blamed.theirs, digits)
     said = f"the rule of `{blamed.operation}` gives {times} what the operation itself says"
     return f"{said}: {ours} for {theirs}, at {blamed.operands}"

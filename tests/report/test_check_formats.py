@@ -93,6 +93,23 @@ def test_text_of_a_failure_ends_with_the_counts() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("rule", "ours", "theirs", "times"),
+    [
+        ("x * dy * (2 + 2e-9)", "4.000000004", "4", "-10.00473715 for -10.00473714"),
+        ("x * dy * 2.0001", "4.0002", "4", "-10.005237 for -10.004737"),
+    ],
+)
+def test_numbers_have_as_many_digits_as_tell_them_apart(
+    rule: str, ours: str, theirs: str, times: str
+) -> None:
+    source = f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}; var x = 2.0; y = f(x)"
+    text = render_checks("text", [checked("a.tg", source)])
+    methods = "forward mode, complex step and differences"
+    assert f"reverse mode gives {ours}; {methods} {theirs}" in text
+    assert times in text
+
+
 def test_colours_do_not_move_columns() -> None:
     plain, coloured = (render_checks("text", ALL, Style(color=color)) for color in (False, True))
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
