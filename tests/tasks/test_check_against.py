@@ -213,6 +213,7 @@ MATRIX = "var m = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]\n"
             "rows and columns are exchanged",
         ),
         ("output f = sum(x**3)", "g * [1, 1, 1.1, 1, 1]", ""),
+        ("output f = sum(x**3)", "g * [1, 1, 1, 1.0000001, 1]", ""),
         ("output f = x[0]**3", "g * 1.3", ""),
     ],
 )

@@ -39,6 +39,8 @@ def mistake(
     factor = float(xp.real(xp.vdot(flat, given)) / xp.real(xp.vdot(flat, flat)))
     if factor == 0 or not is_close(theirs / factor, ours):
         return ""
+    if xp.any(2 * abs(given - flat) < abs(factor - 1) * abs(flat)):  # not all
+        return ""
     for n in sorted({size for size in sizes if size > 1}):
         if abs(factor * n - 1) < WHOLE:
             return (
