@@ -43,6 +43,7 @@ CommandTimeout = Annotated[
         "--command-timeout",
         metavar="SECONDS",
         min=0.001,
+        callback=options.finite,
         help="Time limit of the program of --against-command, at each point.",
     ),
 ]
@@ -103,6 +104,7 @@ def command(
             "--rtol",
             metavar="X",
             min=0,
+            callback=options.finite,
             help="Relative tolerance (default: derived from the errors of the methods).",
         ),
     ] = None,
@@ -112,6 +114,7 @@ def command(
             "--atol",
             metavar="X",
             min=0,
+            callback=options.finite,
             help="Absolute tolerance (default: derived from the errors of the methods).",
         ),
     ] = None,

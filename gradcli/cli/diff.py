@@ -53,10 +53,16 @@ def command(
         typer.Option("--ulps", metavar="N", min=0, help="Numbers at most N ulps apart are equal."),
     ] = 0,
     rtol: Annotated[
-        float, typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance.")
+        float,
+        typer.Option(
+            "--rtol", metavar="X", min=0, callback=options.finite, help="Relative tolerance."
+        ),
     ] = 0.0,
     atol: Annotated[
-        float, typer.Option("--atol", metavar="X", min=0, help="Absolute tolerance.")
+        float,
+        typer.Option(
+            "--atol", metavar="X", min=0, callback=options.finite, help="Absolute tolerance."
+        ),
     ] = 0.0,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",

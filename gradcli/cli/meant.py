@@ -32,6 +32,8 @@ def diagnose(error: Any, commands: Sequence[str]) -> Diagnostic:
     """A click error as a diagnostic of ours, with the closest thing that would have been right."""
     message = " ".join(error.format_message().split())
     message = re.split(r"\s*\(?(?:Did you mean|Possible options)", message)[0].rstrip(".")
+    message = re.sub(r"not a valid int(?: range)?$", "not an integer", message)
+    message = re.sub(r"not a valid float(?: range)?$", "not a number", message)
     context = getattr(error, "ctx", None)
     parameters = context.command.params if context else ()
     help = ""

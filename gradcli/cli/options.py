@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import typer
+
+
+def finite(value: float | None) -> float | None:
+    """A number that is neither nan nor infinite, which no range excludes."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value
+
 
 Files = Annotated[
     list[str] | None,
