@@ -5,10 +5,35 @@ from __future__ import annotations
 import pytest
 
 from gradcli.tasks.check.checking import check_file
-from gradcli.tasks.check.results import METHODS, CheckOptions
+from gradcli.tasks.check.results import KINK, METHODS, VERIFIED, WRONG, CheckOptions
 from gradcli.tasks.evaluation import Options
 
 from .checks import AGREED, QUICK, SAMPLES, run, verdicts
+
+
+@pytest.mark.parametrize(
+    ("output", "verdicts"),
+    [
+        ("relu(x)**2", [VERIFIED, KINK]),
+        ("x * abs(x)", [VERIFIED, KINK]),
+        ("where(x > 0, x**2, 0) + x", [VERIFIED, KINK]),
+        ("abs(x) + x**2", [KINK, KINK]),
+        ("abs(x)**3 + x**2", [VERIFIED, VERIFIED]),
+        ("abs(x)**2 + x", [VERIFIED, WRONG]),  # 2 to both sides, and 0 by the conventions
+        ("abs(x) * z", [KINK, KINK, VERIFIED, VERIFIED, KINK]),
+        ("x * abs(x) * z + x * z", [VERIFIED, KINK, VERIFIED, VERIFIED, VERIFIED]),
+    ],
+)
+def test_a_second_derivative_that_jumps_is_at_a_kink(output: str, verdicts: list[str]) -> None:
+    others = "var z = 2.0; " if "z" in output else ""
+    found = run(f"var x = 0.0; {others}y = {output}", order=2, methods=tuple(METHODS))
+    assert [result.verdict for result in found.results] == verdicts
+
+
+@pytest.mark.parametrize("output", ["x**2", "sqrt(x**2 + 1)"])
+def test_second_derivatives_at_tiny_numbers(output: str) -> None:
+    found = run(f"var x = 1e-200; y = {output}", order=2, methods=tuple(METHODS))
+    assert [result.verdict for result in found.results] == [VERIFIED, VERIFIED]
 
 
 def test_random_points_of_the_domains() -> None:

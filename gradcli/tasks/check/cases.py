@@ -16,10 +16,11 @@ from .directions import Direction
 from .elements import small_elements
 from .finite import nonfinite
 from .linearity import verify_linear
+from .path import Conditions
 from .point import Case
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
-from .settling import blame_steps, explain, look_finer, look_for_obstacles, settle
+from .settling import blame_steps, explain, look_finer, look_for_obstacles, settle, settle_second
 from .verdicts import Judge
 from .whole import verify_whole
 
@@ -176,6 +177,11 @@ def _second(
     for judge in judges:
         judge.apply_not = apply_not
     rows = [_row(judge, methods) for judge in judges]
+    if not case.history.own_rules:
+        with running():
+            conditions = Conditions(case.point)
+            for judge, row in zip(judges, rows, strict=True):
+                settle_second(judge, row, conditions)
     if any(f.verdict == DISAGREE for row in rows for f in row.values()):
         with running():
             doubts = second.wrong_derivatives(case, by[0], by[1:])

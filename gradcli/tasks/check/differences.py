@@ -217,6 +217,26 @@ def _one_side(samples: Samples, side: int) -> Estimate:
     )
 
 
+def bends(samples: Samples, slope: float) -> tuple[Estimate, Estimate]:
+    """The second derivatives to the left and to the right, where the first is `slope`."""
+    return _bend(samples, slope, -1), _bend(samples, slope, 1)
+
+
+def _bend(samples: Samples, slope: float, side: int) -> Estimate:
+    levels = [samples.level(k) for k in range(LEVELS)]
+    ends = (b.up if side > 0 else b.down for b in levels)
+    return ridders(
+        (
+            (
+                _quotient(2 * (end - samples.value - side * b.step * slope), b.step**2),
+                _quotient(2 * samples.noise(k), b.step**2),
+            )
+            for k, (b, end) in enumerate(zip(levels, ends, strict=True))
+        ),
+        1,
+    )
+
+
 class Remainder(NamedTuple):
     """How |f(x + h) - f(x) - h d| shrinks: with the power `order` of h (inf where there is none),
     and the error in `d` that it leaves room for. `is_linear`: it goes on shrinking with the first

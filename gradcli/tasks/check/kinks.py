@@ -53,21 +53,21 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             _arrays(step, found[step.number]) for found in (before, after, here)
         )
         bends = [
-            ((b - a) / (2 * h), (b - 2 * o + a) / (2 * h * h))
-            if is_inexact(o) and type(o) is not list
-            else None
+            ((b - a) / 2, (b - 2 * o + a) / 2) if is_inexact(o) and type(o) is not list else None
             for a, b, o in zip(downward, upward, operands, strict=True)
         ]
         eps = case.point.eps
         if operands and step.site.span not in found:
-            look = partial(_look, case.point.kept[0], step, operands, bends, eps=eps)
+            look = partial(_look, case.point.kept[0], step, operands, bends, unit=h, eps=eps)
             if _is_kink(look, h):
                 found[step.site.span] = step, _shown(operands)
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
         if _is_even(margin, slope):
             found.setdefault(step.site.span, (step, "equal operands"))
-    left, right = map(_settled, one_sided(judge.samples))
-    curve = tuple(around(judge.samples)) if found else ()
+    if not found:
+        return []
+    left, right = map(settled, one_sided(judge.samples))
+    curve = tuple(around(judge.samples))
     return [
         Kink(
             case.output,
@@ -102,7 +102,7 @@ def _arrays(step: Step, operands: list[Any]) -> list[Any]:
     )
 
 
-def _settled(slope: Estimate) -> float:
+def settled(slope: Estimate) -> float:
     """A one-sided derivative; an infinity where the slopes don't settle: the function jumps, or has
     a root."""
     if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + 1e-6:
@@ -132,9 +132,17 @@ def _is_kink(look: Callable[[float], str], h: float) -> bool:
     return closer in (BENDS, ENDS) or (found == BENDS and closer == DROWNED)
 
 
-def _look(run: Any, step: Step, operands: list[Any], bends: list[Any], h: float, eps: float) -> str:
-    """What an operation does within a step, where its operands move along parabolas: of `x**2` at 0
-    the tangent leads nowhere."""
+def _look(
+    run: Any,
+    step: Step,
+    operands: list[Any],
+    bends: list[Any],
+    h: float,
+    unit: float,
+    eps: float,
+) -> str:
+    """What an operation does within a step, where its operands move along parabolas, which `bends`
+    are at 1 unit: of `x**2` at 0 the tangent leads nowhere."""
     sizes = []
     for delta in (h, h / SHRINK):
         try:
@@ -144,12 +152,12 @@ def _look(run: Any, step: Step, operands: list[Any], bends: list[Any], h: float,
                         run,
                         step,
                         [
-                            o if bend is None else o + by * bend[0] + by * by * bend[1]
+                            o if bend is None else o + by * (bend[0] + by * bend[1])
                             for o, bend in zip(operands, bends, strict=True)
                         ],
                     )
                 )
-                for by in (0.0, delta, -delta)
+                for by in (0.0, delta / unit, -delta / unit)
             )
         except GradcliError:
             return ENDS

@@ -8,8 +8,8 @@ import math
 from ...diagnostics import GradcliError
 from ...engine.execution import running
 from .blame import Doubt, blame, wrong_steps
-from .differences import LEVELS
-from .kinks import kinks
+from .differences import LEVELS, bends
+from .kinks import kinks, settled
 from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
 from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
@@ -27,7 +27,8 @@ from .results import (
     Finding,
     Kink,
 )
-from .verdicts import Judge
+from .second import SecondJudge
+from .verdicts import SMALL, Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
@@ -69,7 +70,8 @@ def explain(
             step = look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
-            if places := [kink for kink in kinks(judge, conditions) if not _is_smoothed(kink, row)]:
+            places = kinks(judge, conditions)
+            if places and not _is_smoothed(judge, places[0], row):
                 found.kinks += [kink for kink in places if kink not in found.kinks]
                 _settle_kink(judge, row, places[0], found, recheck)
             else:
@@ -200,11 +202,34 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
             finding.verdict, finding.reason = INCONCLUSIVE, "it has the conventions of reverse mode"
 
 
-def _is_smoothed(kink: Kink, row: Row) -> bool:
+def _is_smoothed(judge: Judge, kink: Kink, row: Row) -> bool:
     """Whether the output has no kink where an operation has one, as `x * abs(x)` at 0: both slopes
     are the gradient, and no method disagrees."""
-    ours = next(iter(row.values())).ours
-    return kink.left == kink.right == ours and all(f.verdict != DISAGREE for f in row.values())
+    near = SMALL * max(abs(judge.ours), judge.natural)
+    return all(abs(slope - judge.ours) <= near for slope in (kink.left, kink.right)) and all(
+        f.verdict != DISAGREE for f in row.values()
+    )
+
+
+def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:
+    """The findings on a second derivative where an operation has a kink. It may jump there, or be
+    none, and the methods that have the conventions of reverse mode agree nevertheless."""
+    case, places = judge.case, kinks(judge, conditions)
+    for other in judge.others:
+        places += kinks(Judge(case, other, judge.options), conditions)
+    if not places:
+        return
+    if judge.others:
+        is_smooth = AGREE in [row[method].verdict for method in judge.by_steps if method in row]
+    else:
+        left, right = map(settled, bends(judge.samples, case.along(judge.direction)[0]))
+        near = SLACK * max(abs(judge.ours), judge.natural)
+        is_smooth = abs(left - right) <= near  # false for infinities
+    if not is_smooth:
+        for finding in row.values():
+            if finding.verdict != SKIPPED:
+                finding.verdict, finding.at_kink = INCONCLUSIVE, True
+                finding.reason = f"a kink of `{places[0].operation}` in line {places[0].span.line}"
 
 
 def _is_between(slope: float, kink: Kink) -> bool:
