@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ..platform.arranging import arrange
 from ..platform.collector import keep_for_good
 from ..platform.search_path import leave_out_current_folder
+from ..platform.streams import replace_closed_streams
 from .running import running
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def main() -> None:
     """The console script `gradcli`."""
     leave_out_current_folder()
     arrange()
+    replace_closed_streams()
     from .signals import sure_interrupts  # nothing that it imports may be the current folder's
 
     with sure_interrupts():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -78,6 +79,26 @@ def test_standard_output_on_a_full_disk() -> None:
         )
     assert done.returncode == 2
     assert "error[E006]" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="for shells with `>&-`")
+@pytest.mark.parametrize(
+    ("redirected", "code", "out", "err"),
+    [
+        (">&-", 2, "", "standard output: it is closed"),
+        (">&- 2>&-", 2, "", ""),
+        ("2>&-", 0, "3\n", ""),
+        ("<&-", 0, "3\n", ""),
+        ("-o answer.txt >&-", 0, "", ""),
+    ],
+)
+def test_closed_streams(tmp_path: Path, redirected: str, code: int, out: str, err: str) -> None:
+    line = f"{shlex.join(COMMAND)} eval -e '1 + 2' --color never {redirected}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout.replace("result", "").lstrip()) == (code, out)
+    assert err in done.stderr
+    assert bool(err) == bool(done.stderr)
+    assert "answer.txt" not in redirected or (tmp_path / "answer.txt").read_text().endswith("3\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
