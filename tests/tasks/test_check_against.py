@@ -126,6 +126,8 @@ def test_a_wrong_value_is_told(tmp_path: Path) -> None:
             "the file says that there is none",
         ),
         ("output,wrt,index,value\nf,,,28\nf,x,0,9\nf,x,1,36.0\nf,k,,9\n", "f", ""),
+        ('{"value": 27.1, "gradient": {"x": [9, 36], "k": 9}}', "f", ""),  # with more digits
+        ('{"value": 27.004, "gradient": {"x": [9.00, 36.00], "k": 9.00}}', "f", ""),
         ("wrt,index,value\nx,1,36.0\nk,,9\n", "f/x", "x[0] is not in the file"),
         (
             "wrt,index,value\nx,1,9\nx,2,36.0\nk,,9\n",
@@ -140,7 +142,8 @@ def test_what_is_missing_or_too_many_fails_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Any, name: str, reason: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = written(Path("g.csv" if isinstance(content, str) else "g.json"), content)
+    is_csv = isinstance(content, str) and not content.startswith("{")
+    path = written(Path("g.csv" if is_csv else "g.json"), content)
     found = findings(path)
     assert {n for n, f in found.items() if f.verdict == "disagree"} == {name}
     assert reason in found[name].reason
@@ -166,6 +169,9 @@ def problem(path: Path, name: str) -> str:
 def test_of_and_wrt_say_what_is_to_be_there(tmp_path: Path) -> None:
     path = written(tmp_path / "g.json", {"x": [9.0, 36.0]})
     assert verdicts(findings(path, run=Options(wrt=("x",), mode="reverse"))) == {"f/x": "agree"}
+    path = written(tmp_path / "g.json", {"x": [9.0, 36.0], "k": 9.0})
+    one = findings(path, run=Options(wrt=("x",), mode="reverse"))
+    assert one["f/k"].reason == "it is given, but --wrt doesn't name `k`"
     path = written(tmp_path / "g.json", {"f/x": 4.0})
     assert verdicts(findings(path, TWO)) == {"f/x": "agree", "g/x": "disagree"}
     assert verdicts(findings(path, TWO, run=Options(of=("f",), mode="reverse"))) == {"f/x": "agree"}

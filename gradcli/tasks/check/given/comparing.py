@@ -76,7 +76,11 @@ def compare(point: Point, given: Given, options: CheckOptions) -> list[Finding]:
             else:
                 finding.verdict, finding.reason = (
                     DISAGREE,
-                    f"it is given, but the program has no variable `{variable}`",
+                    (
+                        f"it is given, but --wrt doesn't name `{variable}`"
+                        if options.run.wrt
+                        else f"it is given, but the program has no variable `{variable}`"
+                    ),
                 )
             found.append(finding)
         elif variable and mine is not None:

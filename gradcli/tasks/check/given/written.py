@@ -43,14 +43,16 @@ class Format(NamedTuple):
 
     def half_unit(self, number: Written) -> float:
         """Half a unit in the last place of a number: how far it may be from what it was written
-        for."""
-        if self.digits >= EXACT_DIGITS:
+        for. One that stands beside the gradients may have more digits than they."""
+        text = _bare(number)
+        digits = max(self.digits, _significant(text))
+        if digits >= EXACT_DIGITS:
             return 0.0
-        if self.decimals is not None:
-            return 0.5 * 10.0**-self.decimals
+        if self.decimals is not None and "e" not in text:
+            return float(0.5 * 10.0 ** -max(self.decimals, len(text.partition(".")[2])))
         if not number:
             return 0.0
-        return float(0.5 * 10.0 ** (_exponent(number.text) + 1 - self.digits))
+        return float(0.5 * 10.0 ** (_exponent(number.text) + 1 - digits))
 
 
 EXACT = Format(None, EXACT_DIGITS, False)
@@ -58,7 +60,7 @@ EXACT = Format(None, EXACT_DIGITS, False)
 
 def format_of(numbers: Iterable[Written]) -> Format:
     """How these numbers, all of a file, were written."""
-    texts = [n.text.strip().lower().lstrip("+-") for n in numbers if n - n == 0]
+    texts = [_bare(n) for n in numbers if n - n == 0]
     mantissas = [text.partition("e")[0] for text in texts]
     places = {len(mantissa.partition(".")[2]) for mantissa in mantissas}
     powers = {"e" in text for text in texts}
@@ -86,6 +88,11 @@ def _is_exact(texts: list[str]) -> bool:
     return all(
         "." in text and text == repr(float(text)) and float(text) * WHOLE % 1 == 0 for text in texts
     )
+
+
+def _bare(number: Written) -> str:
+    """The text of a number without its sign."""
+    return number.text.strip().lower().lstrip("+-")
 
 
 def _significant(text: str) -> int:
