@@ -196,7 +196,7 @@ def form_of(text: str) -> str:
 def _parse_assignment(text: str, files: Files) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
-    if not equals or not name or not value:
+    if not equals or not name or not value.removeprefix("@"):
         raise GradcliError(
             Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help=form_of(text))
         )

@@ -134,7 +134,7 @@ def test_inputs_are_a_mapping(tmp_path: Path) -> None:
         read_mapping(write(tmp_path / "v.json", "[1, 2]"))
 
 
-@pytest.mark.parametrize("text", ["x", "=3", "x=", " = "])
+@pytest.mark.parametrize("text", ["x", "=3", "x=", " = ", "x=@"])
 def test_malformed_assignments(text: str) -> None:
     with pytest.raises(GradcliError, match="NAME=VALUE") as caught:
         read_inputs([text])

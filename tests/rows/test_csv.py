@@ -82,6 +82,8 @@ def test_too_few_cells(tmp_path: Path) -> None:
     assert found.column("x") == [1.0, "!", 3.0]
     path.write_text("id,x\na\n")
     assert read(path, ["x"], ["id"]).column("x") == ["!"]
+    path.write_text("x\n1,5\n")
+    assert read(path, ["x"]).rejected == {0: "expected 1 cell, got 2"}
 
 
 def test_latin_1_with_a_row_that_is_too_long(

@@ -282,7 +282,8 @@ def test_elements_have_ranges() -> None:
     [
         ("x", ["x=1"], "expected NAME=LOW:HIGH"),
         ("x", ["x=2:1"], "is empty"),
-        ("x", ["x=nan:1"], "is empty"),
+        ("x", ["x=nan:1"], "isn't finite"),
+        ("x", ["x=0:inf"], "isn't finite"),
         ("x", ["x=0:true"], "isn't a number"),
         ("x", ["z=0:1"], "declares no `z`"),
         ("x", ["x=0:1", "x=0:1"], "stands twice"),

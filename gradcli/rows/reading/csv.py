@@ -103,7 +103,8 @@ class CsvRange:
             raise PartError(f"{self.size} lines were counted, and {len(rows)} rows found: {why}")
         for k, row in enumerate(rows):
             if len(row) != len(self.header):
-                block.rejected[k] = f"expected {len(self.header)} cells, got {len(row)}"
+                wanted_size = f"{len(self.header)} cell{'s' * (len(self.header) > 1)}"
+                block.rejected[k] = f"expected {wanted_size}, got {len(row)}"
                 rows[k] = [None] * len(self.header)
         block.rejected |= strays
         cells = {}

@@ -20,7 +20,11 @@ def parse_axis(text: str) -> Axis:
     if not (label and colon and low.strip() and high.strip()):
         raise _wrong(f"--over: expected NAME=LOW:HIGH, got `{text}`", "write `--over x=-3:3`")
     axis = Axis(label, *_place(label), _number(low, label), _number(high, label))
-    if not (axis.low < axis.high and math.isfinite(axis.width)):
+    if not math.isfinite(axis.width):
+        raise _wrong(
+            f"--over: the range of `{label}` isn't finite: {ends.strip()}", "write numbers"
+        )
+    if not axis.low < axis.high:
         raise _wrong(
             f"--over: the range of `{label}` is empty: {ends.strip()}", "LOW is below HIGH"
         )
