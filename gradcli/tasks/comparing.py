@@ -9,12 +9,13 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.analysis.declared import declared_names
+from ..engine.backends.backend import is_inexact
 from ..engine.execution import Execution, running
 from ..lang import program
 from .answer import Answer, no_variable, prepare, undeclared, unknown_input, unused
 from .comparison import Compared, Comparison, Only, Tolerance, Worst
 from .distances import distances
-from .domains import Domain, declared_domains, failed_at, random_points
+from .domains import Domain, declared_domains, failed_at, no_points, random_points
 from .evaluation import Evaluation, Options
 
 
@@ -204,11 +205,8 @@ def _compare_at_points(
             other = domains.get(d.name, d)
             low, high = max(d.low, other.low), min(d.high, other.high)
             domains[d.name] = d._replace(state=other.state, low=low, high=high)
-    if not domains:
-        table.found.notes.append(
-            "no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, "
-            "1.0)`"
-        )
+    if not any(is_inexact(d.state) for d in domains.values()):
+        table.found.notes.append(no_points([*domains.values()]))
         return
     seed = versions[0].options.seed
     for number, drawn in enumerate(random_points([*domains.values()], n, seed), 1):

@@ -52,6 +52,15 @@ def random_points(domains: Sequence[Domain], n: int, seed: int) -> Iterator[dict
         yield {d.name: _drawn(random, d.state, d.low, d.high) for d in drawn}
 
 
+def no_points(domains: Sequence[Domain]) -> str:
+    """That there are no random points, and why, where no variable of floats has a domain."""
+    if not domains:
+        why = "no variable has a domain; declare one with `var x = 0.5 in (0.0, 1.0)`"
+    else:
+        why = f"`{domains[0].name}` is {show(domains[0].state)}, and only floats are drawn"
+    return f"no random points: {why}"
+
+
 def _drawn(random: Any, state: Any, low: float, high: float) -> Any:
     shape, xp = shape_of(state), CPU.xp
     scale = float(abs(state).max()) if shape else abs(state)

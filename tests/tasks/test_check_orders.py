@@ -57,6 +57,8 @@ def test_random_points_of_the_domains() -> None:
 
 def test_points_without_domains_say_so() -> None:
     assert "no variable has a domain" in run("var x = 2.0; y = x", points=2).notes[0]
+    (note,) = run("var n = 3 in (1, 9); var x = 2.0; y = x**n", points=2).notes
+    assert note == "no random points: `n` is 3, and only floats are drawn"
 
 
 def test_a_point_at_which_the_program_fails_is_told() -> None:

@@ -18,7 +18,7 @@ from ...platform.arranging import arrange
 from ...platform.blas import one_thread
 from ...platform.collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ..answer import verify_inputs
-from ..domains import declared_domains, failed_at, random_points, shown
+from ..domains import declared_domains, failed_at, no_points, random_points, shown
 from ..each import Diagnoses, each
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
@@ -188,10 +188,7 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
     domains = declared_domains(declared.program.compiled, declared.inputs)
     points = list(random_points(domains, options.points, options.run.seed))
     if not points[0]:
-        found.notes.append(
-            "no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, "
-            "1.0)`"
-        )
+        found.notes.append(no_points(domains))
         return
     compare = partial(compared, options=options) if options.order == 1 else None
     paths = Paths(declared, points, found.findings, compare)
