@@ -24,6 +24,8 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         ("var x = 0.0; y = sqrt(x**2)", "sqrt", -1.0, 1.0),
         ("var x = 1.0; y = (x - 1.0)**4; y = log(1 + y**0.25)", "**", -1.0, 1.0),
         ("var x = 0.0; y = acos(cos(x))", "acos", -1.0, 1.0),
+        # Beside numbers that are much larger.
+        ("var x = 0.0; y = sum(abs([x, 1e200]) * [2.0, 1e-200])", "abs", -2.0, 2.0),
         ("var x = 0.0; y = cbrt(x * x)", "cbrt", -math.inf, math.inf),
     ],
 )

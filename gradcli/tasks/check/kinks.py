@@ -167,7 +167,8 @@ def _look(
             return ENDS if CPU.xp.isfinite(y).all() else SMOOTH
         bend = abs(up - 2 * y + down) / delta
         slope = float(abs(up - down).max(initial=0.0)) / (2 * delta)
-        noise = 16 * eps * float(abs(y).max(initial=0.0)) / delta
+        size = abs(y) if step.site.op.elementwise else float(abs(y).max(initial=0.0))
+        noise = 16 * eps * size / delta
         sizes.append((bend, slope, noise))
     (wide, _, _), (narrow, slope, noise) = sizes
     stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope) & (narrow > noise)
