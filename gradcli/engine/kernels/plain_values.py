@@ -24,7 +24,7 @@ from ..lowering.entries import (
     Thing,
     TransformEntry,
 )
-from ..values.kinds import UNSET, Function, List, Transform, Variable, read
+from ..values.kinds import UNSET, Function, List, Transform, Variable
 from .region_tables import arrays_of, columns_with_room, entry_of
 from .region_values import as_parameter, list_type
 
@@ -34,6 +34,8 @@ Reader: TypeAlias = Callable[[Any, list[Any]], bool]
 
 def reader_of(entry: Entry, value: Any) -> Reader:
     """The reader for an entry. `value` is a value that has it."""
+    if type(value) is Variable:
+        return _state(reader_of(entry, value.box))
     if isinstance(entry, ListEntry):
         return _list(readers_of(entry.items, value.items))
     if isinstance(entry, RecordEntry):
@@ -53,7 +55,7 @@ def reader_of(entry: Entry, value: Any) -> Reader:
         return lambda value, numbers: Thing(value) == entry
     if isinstance(entry, KnownInt):
         return _known(entry.value)
-    return _state(value) if type(value) is Variable else _number(type(value))
+    return _number(type(value))
 
 
 def readers_of(entries: Iterable[Entry], values: Iterable[Any]) -> list[Reader]:
@@ -85,32 +87,22 @@ def _number(kind: type) -> Reader:
 def _known(number: int) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
         numbers.append(number)
-        value = read(value)
         return type(value) is int and value == number
 
     return reader
 
 
-def _state(variable: Variable) -> Reader:
-    kind = type(variable.box)
-
+def _state(state: Reader) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
-        if type(value) is not Variable or type(value.box) is not kind:
-            return False
-        numbers.append(value.box)
-        return True
+        return type(value) is Variable and state(value.box, numbers)
 
     return reader
 
 
-def _array(held: Any) -> Reader:
-    is_variable, array = type(held) is Variable, read(held)
+def _array(array: Any) -> Reader:
     kind, shape, dtype = type(array), array.shape, array.dtype
 
     def reader(value: Any, numbers: list[Any]) -> bool:
-        if (type(value) is Variable) != is_variable:
-            return False
-        value = read(value)
         if type(value) is not kind or value.shape != shape or value.dtype != dtype:
             return False
         numbers.append(value)

@@ -336,8 +336,11 @@ output s"""
         "fn f(a, b = 2.0) { s = a; for i in range(3) { s = s*b + 0.1 }; return s }\n"
         "output f(0.3), f(0.2), f(0.3, 0.5), f(0.2), f(x, x), f(b = x, a = 0.1), f(0.1, b = 1.0)",
         "fn g(z) = z*2.0\nf = fn(z) = g(z) + f(z)\noutput f(x)",
+        "var d = {a: 1.5, l: [0.2]}; var l = [{a: 0.5}]; const g = fn(z) = z*d.a\n"
+        "fn f(d, l, g, z) { for i in range(3) { z = g(z)*d.l[0] + l[0].a }; return z }\n"
+        "output f(d, l, g, 0.3), f(d, l, g, 0.2), f({a: 1.0, l: [0.3]}, l, sin, 0.1), f(d, l, g, x)",
     ],
-    ids=["fewer arguments than before", "too deep"],
+    ids=["fewer arguments than before", "too deep", "with variables that hold lists and functions"],
 )
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_calls_of_one_function(source: str, mode: str) -> None:
