@@ -339,8 +339,16 @@ output s"""
         "var d = {a: 1.5, l: [0.2]}; var l = [{a: 0.5}]; const g = fn(z) = z*d.a\n"
         "fn f(d, l, g, z) { for i in range(3) { z = g(z)*d.l[0] + l[0].a }; return z }\n"
         "output f(d, l, g, 0.3), f(d, l, g, 0.2), f({a: 1.0, l: [0.3]}, l, sin, 0.1), f(d, l, g, x)",
+        "var v = [1.0, 2.0]; var w = [0.5, 0.2]; var u = [0.1, 0.2]; var t = [0.3]\n"
+        "fn f(v, w, u, t) { z = concatenate([v[2:], u]); z[5:] = t[1:]; return sum(z) + dot(w[2:], 2*v[:0]) }\n"
+        "output f(v, w, u, t)",
     ],
-    ids=["fewer arguments than before", "too deep", "with variables that hold lists and functions"],
+    ids=[
+        "fewer arguments than before",
+        "too deep",
+        "with variables that hold lists and functions",
+        "with parts without elements",
+    ],
 )
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_calls_of_one_function(source: str, mode: str) -> None:

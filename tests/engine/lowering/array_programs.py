@@ -22,6 +22,7 @@ PROGRAMS = {
     "parts of columns": "b = a[:, 1:]\noutput b, a[:, ::2] * v[0], sum(a[:, :2]), sum(b, axis = 0), a[1:, :1]",
     "parts without elements": "output concatenate(v[:0], w[:0], v), concatenate(w[3:], w), len(a[:, 3:][0]), "
     "concatenate([a[:, :0], a, a[:, 1:]], axis = 1), concatenate([a[2:], a * x]), concatenate([], [k, 1]), v[:0], a[2:]",
+    "arithmetic without elements": "output sum(v[3:]), sum(maximum(v[3:] * 2 + w[1], x) / 0.0), dot(v[3:], exp(-a[0, 3:])), inner(v[:0], v[5:]) + x",
     "written elements": "u = zeros(3)\nu[0] = x\nu[k] = 3\nu[-1] += v[k]\nu[k + 1] *= 2\nc = w * 1\nc[k] = 7\noutput u, c, v",
     "written rows": "b = a * 1\nb[0] = 1\nb[k] = [1, 2, x]\nb[k, 0] = -1\nb[0][k] += 10\nb[0, 1:] = x\noutput a, b",
     "written parts": "u = [1.0, 2.0, 3.0] * 1\nu[1:] = 5\nu[:2] = [x, x]\noutput u",
@@ -61,8 +62,8 @@ STEPS_BACK = {
     "output norm(v * 1e-200)": "steps back",
 }
 REASONS = {
-    "output sum(v[3:])": "`sum` of an array without elements is not compiled",
-    "output v[3:] * 2": "`mul` of an array without elements is not compiled",
+    "output sum(w[3:])": "`sum` of an array without elements is not compiled",
+    "output a[2:] * 2": "`mul` of an array without elements is not compiled",
     "output concatenate(a, v)": "these arrays don't fit",
     "output v[k:]": "an int that isn't known here is not compiled",
     "output v[5]": "this index is out of range",

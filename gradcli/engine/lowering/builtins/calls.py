@@ -55,7 +55,7 @@ class Builtins(Creation):
         if op.name not in _OF_NOTHING and any(
             isinstance(v, Array | Stored | Pending) and 0 in v.shape for v in operands
         ):
-            raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
+            return self.of_nothing(op, operands, not options, span)
         chosen = options or {}
         if op.compute is None or on_scalars(op):
             return self.in_own_way(op, operands, chosen, span)
@@ -70,6 +70,22 @@ class Builtins(Creation):
             with suppress(NotCompiled), self.builder.undoing(NotCompiled):
                 return self.by_interpreter(op, operands, chosen, span)
             raise
+
+    def of_nothing(self, op: Op, operands: Sequence[Any], is_plain: bool, span: Span) -> Any:
+        """An elementwise function, or the sum of products, of vectors of floats without elements,
+        if it is known what they depend on. `is_plain`: without options."""
+        real, is_sum = self.builder.real, op.name in _SUMS
+        sources = [held.source if isinstance(held, Array) else held for held in operands]
+        vectors = [held for held in operands if isinstance(held, Array)]
+        if (
+            not is_plain
+            or not (len(vectors) == len(operands) if is_sum else on_scalars(op) and op.partials)
+            or any(held.shape != (0,) or held.type != real for held in vectors)
+            or not all(isinstance(v, Value) and v.type in (real, I64) for v in sources)
+        ):
+            raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
+        found = self.connected(self.builder.zero(real), sources)
+        return found if is_sum else Array((0,), (), real, source=found)
 
     def in_one_form(self, op: Op, held: Any, span: Span) -> Any:
         """An operand that isn't none, as a list or as an array where it may be either."""
@@ -237,7 +253,9 @@ class Builtins(Creation):
         self.count(span, len(items))
         items = [self.as_type(items[k], kind, span) for k in joined.ravel().tolist()]
         found = self.array(tuple(joined.shape), items, span)
-        return self.tied(Array(found.shape, found.items, kind))
+        sources = [part.source for part in parts if part.source is not None]
+        items = [self.connected(item, sources) for item in found.items]
+        return self.tied(Array(found.shape, tuple(items), kind))
 
     # ---- by the interpreter's code ---------------------------------------------------------------
 
@@ -333,6 +351,8 @@ _OWN: dict[str, _Lowering] = _BY_NAME | {
 _OF_LISTS = frozenset(("append", "zip", "enumerate"))
 # Builtins that take arrays without elements.
 _OF_NOTHING = frozenset(("len", "append", "concatenate", "zip", "enumerate"))
+# Those that add up elements, or products.
+_SUMS = frozenset(("sum", "dot", "inner", "matmul"))
 # Builtins that read an array place by place.
 _LAZY = {
     "sum", "mean", "norm", "max", "min", "logsumexp", "softmax", "log_softmax", "matmul", "dot",

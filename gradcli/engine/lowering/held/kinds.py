@@ -55,12 +55,14 @@ class OrNone(Entity):
 
 class Array(Entity):
     """An array of few elements, row by row, all of one type. `variable`: whether it is, or may be,
-    the state of a variable."""
+    the state of a variable. `source`: what an array without elements depends on, where that is
+    known."""
 
     shape: tuple[int, ...]
     items: tuple[Value, ...]
     type: Scalar
     variable: bool = False
+    source: Value | None = None
 
 
 class Stored(Entity):

@@ -75,6 +75,12 @@ class Arrays(Scalars):
         items = [self.beside(item, every) for item in array.items]
         return Array(array.shape, tuple(items), array.type, array.variable)
 
+    def connected(self, item: Value, others: Sequence[Value]) -> Value:
+        """The same element, also connected with what is a float among other values."""
+        for other in others:
+            item = self.beside(item, other) if is_float(other.type) else item
+        return item
+
     def beside(self, item: Value, other: Value) -> Value:
         """The same element, also connected with another value."""
         if item is other or not is_float(item.type) or other in self.builder.known:

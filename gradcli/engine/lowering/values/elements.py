@@ -219,7 +219,7 @@ class Elements(Lists):
         picked = self.rows(held, span)[step]
         if not picked:
             shape = (0, *_shape_of_part(held.shape[1:], rest))
-            return Array(shape, (), held.type)
+            return Array(shape, (), held.type, source=held.items[0] if held.items else held.source)
         found: Array = self.stacked(tuple([self.part(row, rest, span) for row in picked]), span)
         return found
 
@@ -350,6 +350,8 @@ class Elements(Lists):
         items = [item for row in rows for item in (row.items if isinstance(row, Array) else [row])]
         if tie:
             new = [a for a, b in zip(items, held.items, strict=True) if a is not b]
+            if not new and isinstance(value, Array) and value.source is not None:
+                new = [value.source]
             items = (
                 [self.beside(a, new[-1]) if a in held.items else a for a in items] if new else items
             )

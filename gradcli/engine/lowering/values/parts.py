@@ -35,6 +35,9 @@ class Parts(StoredArrays):
         pending = self.part_of(held, part)
         if not part.shape:
             return pending.at([])
+        if 0 in part.shape and 0 not in held.shape:
+            source = self.builder.element(held.value, self.builder.constant(0))
+            return Array(part.shape, (), held.type.element, source=source)
         is_one = is_many(pending.shape)
         return pending if is_one else self.unpacked(pending, span)
 
