@@ -9,6 +9,7 @@ from typing import Any
 from ...lang import program
 from ...ops import BUILTINS, registry
 from ...ops.elsewhere import suggestion
+from ..analysis.requests import TAPE_REQUESTS
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import deciding
 from ..operations.access import VIEWS, dict_view, member
@@ -148,8 +149,7 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 
 def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
     if c.in_function and (
-        node.name in tape_members.REQUESTS
-        or (node.op is not None and builtins.asks_of_values(node.op))
+        node.name in TAPE_REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))
     ):
         c.asks = True
     c.rules = c.rules or (node.op is not None and node.op.reverse_only)
