@@ -148,11 +148,6 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 
 
 def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
-    if c.in_function and (
-        node.name in TAPE_REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))
-    ):
-        c.asks = True
-    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = c.expression(node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
     site, name, make = Site(CALL, node.span), node.name, caller(c, node.span)
@@ -180,6 +175,11 @@ def compile_method(
     """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import
     or an instance with nothing, a function or builtin with the value. Raises GradcliError (E309)
     where there is none."""
+    if c.in_function and (
+        node.name in TAPE_REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))
+    ):
+        c.asks = True
+    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     function = None if node.function is None else c.expression(node.function)
     name = node.name
 
