@@ -145,7 +145,8 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         traced = verify_target(run, value, site.span)
         if not traced:
             return zeros_like(run, value)
-        with linear_gradients(run, traced[0], flat) as (u, cotangents, window):
+        with traced_ones(run, traced[0]) as (u, window):
+            cotangents = gradients(run, [(traced[0], u)], flat, recorded=True, window=window)
             seeds = []
             for g, (source, v) in zip(cotangents, pairs, strict=True):
                 tangent_of_source = direction(run, source, v, site)
@@ -159,16 +160,14 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
 
 
 @contextmanager
-def linear_gradients(
-    run: Run, target: Traced, sources: list[Any]
-) -> Iterator[tuple[Traced, list[Any], Window]]:
-    """A traced cotangent of the target, the cotangents of the sources, which are linear in it, and
-    the tape that recorded them. Its value is one rather than 0, since 0 times an infinite partial
-    would have no derivative."""
+def traced_ones(run: Run, target: Traced) -> Iterator[tuple[Traced, Window]]:
+    """A traced cotangent of the target, in which the cotangents of sources are linear, and a tape
+    that records them. Its value is one rather than 0, since 0 times an infinite partial would have
+    no derivative."""
     trace = run.trace
     u = trace.leaf(ones_like(run, target))
     with recording_view(run) as view:
-        yield u, gradients(run, [(target, u)], sources, recorded=True, window=view), view
+        yield u, view
     trace.watched.discard(u[1])
     trace.main.watch.discard(u[1])
 

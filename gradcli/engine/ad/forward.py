@@ -26,11 +26,11 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
+from .targets import converted
 
-ADD, NEG, REAL, CONJ, STRICT_MUL, BROADCAST = (
-    OPS[name] for name in ("add", "neg", "real", "conj", "strict_mul", "broadcast_to")
+ADD, NEG, CONJ, STRICT_MUL, BROADCAST = (
+    OPS[name] for name in ("add", "neg", "conj", "strict_mul", "broadcast_to")
 )
-CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
 def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
@@ -124,13 +124,9 @@ def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
     inner, like = primal(t), primal(y)
     if type(inner) is type(like) is float:
         return t
-    if is_complex(inner) and not is_complex(like):
-        t = apply(run, site.in_derivative(REAL), (t,))
     if shape_of(inner) != shape_of(like):
         t = apply(run, site.in_derivative(BROADCAST), (t,), {"shape": shape_of(like)})
-    if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(t)) != dtype:
-        t = apply(run, site.in_derivative(CASTS[dtype]), (t,))
-    return t
+    return converted(run, site, t, like)
 
 
 def _structural(

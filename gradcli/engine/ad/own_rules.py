@@ -97,7 +97,7 @@ class OwnCall(Pullback):
 
         def ask() -> dict[int, Any]:
             with _recording(segment.trace, sweep.recorded):
-                answer = _call(run, rule, [dy, *arguments], site)
+                answer = call_function(run, rule, [dy, *arguments], {}, site)
             if not sweep.recorded:
                 answer = map_structure(lambda value: primal(read(value)), answer)
             found = RuleAnswer(run, self.function, rule.code.node, site, operands).gradients(
@@ -181,10 +181,6 @@ def _of_one_group(sweep: ReverseSweep, dy: Any) -> tuple[Group | None, Any]:
     return group, map_structure(
         lambda part: sweep.lift(part, group) if type(primal(part)) is Lanes else part, dy
     )
-
-
-def _call(run: Run, rule: Function, arguments: list[Any], site: Site) -> Any:
-    return call_function(run, rule, arguments, {}, site)
 
 
 def _zeros(run: Run, like: Any) -> Any:

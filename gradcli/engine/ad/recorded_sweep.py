@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops import OPS
-from ..backends.backend import dtype_name, is_complex, shape_of
+from ..backends.backend import is_complex, shape_of
 from ..formulas.derivative_ops import cotangent_op
 from ..formulas.differentiation import partial_formula
 from ..operations.apply import apply
@@ -18,9 +18,9 @@ from ..trace.windows import inputs_of, operands_of
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes, common, united
 from .forward import product
-from .sweep import REAL, Sweep
+from .sweep import Sweep
+from .targets import converted
 
-CASTS = {name: OPS[name] for name in ("float32", "float64")}
 SUM_TO = OPS["sum_to"]
 PICK_ROWS, PLACE_ROWS, MERGE_ROWS = OPS["pick_rows"], OPS["place_rows"], OPS["merge_rows"]
 MOVED = (PICK_ROWS, PLACE_ROWS, MERGE_ROWS)  # ops that move values between groups of rows
@@ -77,10 +77,7 @@ class RecordedSweep(Sweep):
         run, site = self.run, self.site
         if shape_of(primal(c)) != shape_of(like):
             c = apply(run, site.in_derivative(SUM_TO), (c,), {"shape": shape_of(like)})
-        if is_complex(primal(c)) and not is_complex(like):
-            c = apply(run, site.in_derivative(REAL), (c,))
-        if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
-            c = apply(run, site.in_derivative(CASTS[dtype]), (c,))
+        c = converted(run, site, c, like)
         return self.for_operand(c, like) if self.laned else c
 
     # Rows that a cotangent doesn't reach keep having none. Zeros there would be multiplied by what

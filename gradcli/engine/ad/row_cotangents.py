@@ -199,8 +199,8 @@ def fitted(backend: Backend, c: Any, operand: Any) -> Any:
     if shape:
         return typed(c, operand)
     c = c.real if is_complex(c) and not is_complex(operand) else c
-    if type(operand) is float:
-        return float(c)
+    if type(operand) in (float, complex):
+        return type(operand)(c)
     c = backend.settle(c)
     return operand.dtype.type(c) if hasattr(operand, "dtype") and not is_complex(c) else c
 

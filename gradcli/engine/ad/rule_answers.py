@@ -11,7 +11,7 @@ from ...diagnostics import CallSite, Diagnostic, GradcliError
 from ...lang import program
 from ...ops import OPS
 from ...structs import Struct
-from ..backends.backend import dtype_name, is_complex, shape_of
+from ..backends.backend import shape_of
 from ..operations.apply import apply, to_array
 from ..operations.iteration import unpacked
 from ..trace.run import Run
@@ -19,11 +19,10 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, describe, leaves, read, show_shape
 from ..values.lanes import Lanes, deepest, spread
+from .targets import converted
 
 POS = OPS["pos"]
-REAL = OPS["real"]
 WHERE = OPS["where"]
-CASTS = {name: OPS[name] for name in ("float32", "float64")}
 
 
 class RuleAnswer(Struct):
@@ -121,11 +120,7 @@ class RuleAnswer(Struct):
                     "the body repeats it"
                 ),
             )
-        if is_complex(value) and not is_complex(like):
-            g = apply(run, site.in_derivative(REAL), (g,))
-        if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(g)) != dtype:
-            g = apply(run, site.in_derivative(CASTS[dtype]), (g,))
-        return g
+        return converted(run, site, g, like)
 
     def _fail(self, message: str, help: str = "") -> NoReturn:
         returns = [node for node in self.rule.body if isinstance(node, program.Return)]

@@ -340,7 +340,7 @@ def pull_on_floats(backend: Backend, site: Site, repairs: bool) -> Any:
     """The pullback of a site on floats. The one without strict products is kept at the site."""
     if site.takes_complex:
         pull = array_pull(backend, site.op, 0, repairs, False)
-        function: Any = lambda g, y, a, b: backend.settle(pull(g, y, a))  # noqa: E731
+        function: Any = lambda g, y, a, b: fitted(backend, pull(g, y, a), a)  # noqa: E731
     else:
         function = scalar_pull(site.op, site.operands, repairs)
     if not repairs:

@@ -29,7 +29,7 @@ from ..values.kinds import (
 )
 from ..values.lanes import Lanes
 
-ADD = OPS["add"]
+ADD, REAL = OPS["add"], OPS["real"]
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
@@ -178,19 +178,20 @@ def seeds_for(
         if type(cotangent) is List:
             cotangent = to_array(run, site, cotangent)
         inner = primal(cotangent)
-        if shape_of(inner) != shape_of(primal(value)):
-            ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
-            run.fail(
-                "E314",
-                f"the {given} has shape {theirs}, the {of} {ours}",
-                site.span,
-                help="they must be equal",
-            )
+        _verify_shape(run, inner, primal(value), site, given, of)
         if type(value) is tuple:
             cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
             # a sweep sums over all other rows
             seeds.append((value, narrow_recorded(run, site, cotangent, run.group)))
     return merge_seeds(run, site, seeds)
+
+
+def _verify_shape(run: Run, value: Any, like: Any, site: Site, given: str, of: str) -> None:
+    """Raises GradcliError (E314) where a seed or vector has not the shape of its value."""
+    if shape_of(value) != shape_of(like):
+        ours, theirs = show_shape(shape_of(like)), show_shape(shape_of(value))
+        message = f"the {given} has shape {theirs}, the {of} {ours}"
+        run.fail("E314", message, site.span, help="they must be equal")
 
 
 def merge_seeds(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
@@ -255,14 +256,7 @@ def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "sour
             site.span,
             help="give numbers",
         )
-    if shape_of(like) != shape_of(inner):
-        ours, theirs = show_shape(shape_of(like)), show_shape(shape_of(inner))
-        run.fail(
-            "E314",
-            f"the vector has shape {theirs}, the {of} {ours}",
-            site.span,
-            help="they must be equal",
-        )
+    _verify_shape(run, inner, like, site, "vector", of)
     if is_complex(inner) and not is_complex(like):
         run.fail(
             "E314",
@@ -270,6 +264,15 @@ def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "sour
             site.span,
             help="a real number moves along real ones only",
         )
-    if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
-        direction = apply(run, site.in_derivative(CASTS[dtype]), (direction,))
-    return narrow_recorded(run, site, direction, run.group)
+    return narrow_recorded(run, site, converted(run, site, direction, like), run.group)
+
+
+def converted(run: Run, site: Site, derivative: Any, like: Any) -> Any:
+    """A tangent or cotangent in the dtype of its value, and real where that is, by operations of
+    the language."""
+    inner = primal(derivative)
+    if is_complex(inner) and not is_complex(like):
+        derivative = apply(run, site.in_derivative(REAL), (derivative,))
+    if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(derivative)) != dtype:
+        derivative = apply(run, site.in_derivative(CASTS[dtype]), (derivative,))
+    return derivative

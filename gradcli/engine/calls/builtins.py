@@ -11,6 +11,7 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ...ops.op import Op
 from ..ad.derivatives import detach, grad, hvp, jvp, vjp
+from ..analysis.requests import is_request
 from ..backends.backend import shape_of
 from ..operations.apply import to_array
 from ..operations.iteration import LAZY
@@ -174,10 +175,7 @@ def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:
     return axes
 
 
-_HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
-
-
 def asks_of_values(op: Op) -> bool:
     """Whether an op asks for a derivative of values that have been computed, which needs a
     trace."""
-    return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY
+    return is_request(op) and not op.transforms

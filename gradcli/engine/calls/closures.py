@@ -9,6 +9,7 @@ from typing import Any
 from ...lang import program
 from ...ops import BUILTINS, registry
 from ...ops.elsewhere import suggestion
+from ..analysis.requests import TAPE_REQUESTS
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import deciding
 from ..operations.access import VIEWS, dict_view, member
@@ -147,12 +148,6 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 
 
 def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
-    if c.in_function and (
-        node.name in tape_members.REQUESTS
-        or (node.op is not None and builtins.asks_of_values(node.op))
-    ):
-        c.asks = True
-    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = c.expression(node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
     site, name, make = Site(CALL, node.span), node.name, caller(c, node.span)
@@ -180,6 +175,11 @@ def compile_method(
     """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import
     or an instance with nothing, a function or builtin with the value. Raises GradcliError (E309)
     where there is none."""
+    if c.in_function and (
+        node.name in TAPE_REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))
+    ):
+        c.asks = True
+    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     function = None if node.function is None else c.expression(node.function)
     name = node.name
 

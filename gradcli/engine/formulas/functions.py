@@ -159,12 +159,8 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
 # ---- on arrays -----------------------------------------------------------------------------------
 
 
-def array_by_name(backend: Backend, name: str) -> Callable[..., Any]:
-    return backend.where if name == "where" else array_function(backend, OPS[name])
-
-
 def _array_by_name(backend: Backend) -> Callable[[str], Any]:
-    return partial_of(array_by_name, backend)
+    return lambda name: backend.where if name == "where" else array_function(backend, OPS[name])
 
 
 @per_op

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from ...ops import OPS
-from ..ad.derivatives import recording_view
+from ..ad.derivatives import traced_ones
 from ..ad.reverse import Between, pulled, sweep
 from ..ad.tangents import carry
 from ..ad.targets import merge_seeds, ones_like, zeros_like
@@ -198,16 +198,14 @@ class Sweeps:
         if back or self.site is None:
             yield self._back if back else self._forward
             return
-        site, trace = self.site, run.trace
-        # Not 0: a product of 0 and infinity has no tangent.
-        u = trace.leaf(ones_like(run, self.target))
-        with recording_view(run) as view:
+        site, level = self.site, run.trace.level
+        with traced_ones(run, self.target) as (u, view):
             cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
 
             def ask(tangents: list[Any]) -> list[Any]:
                 pairs = zip(map(cotangents.get, self.sources), tangents, strict=True)
                 linear: list[Any] = [
-                    (g, t) for g, t in pairs if t is not None and level_of(g) == trace.level
+                    (g, t) for g, t in pairs if t is not None and level_of(g) == level
                 ]
                 return [
                     sweep(run, merge_seeds(run, site, linear), {u[1]}, True, view, self.since).get(
@@ -216,8 +214,6 @@ class Sweeps:
                 ]
 
             yield ask
-        trace.watched.discard(u[1])
-        trace.main.watch.discard(u[1])
 
     def _back(self, cotangents: list[Any]) -> list[Any]:
         recorded = self.site is not None

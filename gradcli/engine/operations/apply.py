@@ -61,9 +61,7 @@ def apply(
     if op.elementwise:
         y = elementwise(run, site, primals)
     else:
-        y = structural(
-            run, site, primals, options if trace.room <= 0 else _without_writing(options)
-        )
+        y = structural(run, site, primals, options if trace.room <= 0 else without_writing(options))
         run.work += WHOLE
     run.work += max([getattr(v, "size", 0) for v in (*primals, y)]) // ELEMENTS
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
@@ -143,14 +141,14 @@ def _apply_at(
             active.append(k)
             trace, v = v[2].trace, v[0]
         below.append(v)
-    options = options if trace.room <= 0 else _without_writing(options)
+    options = options if trace.room <= 0 else without_writing(options)
     y = apply(run, site, tuple(below), options)
     return record(
         trace, site, values, below, options, y.items if type(y) is List else y, tuple(active)
     )
 
 
-def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options without `inplace`, for operands that a record keeps."""
     return {**options, "inplace": False} if options.get("inplace") else options
 

@@ -2,8 +2,8 @@
 
 `Language` sends every call in a rule through `apply`, at the site of the operation that is
 differentiated. So the work of a sweep is recorded wherever a window is open, and can be
-differentiated again; rules then see operands as `Value`. `RowLanguage` and `ArrayLanguage` compute
-directly on lanes and on arrays, for sweeps that are not differentiated.
+differentiated again; rules then see operands as `Value`. `ArrayLanguage` computes directly on
+arrays, for sweeps that are not differentiated.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List
-from ..values.lanes import Group, Lanes, with_rows
 from .apply import apply
-from .rows.on_lanes import differ_between_rows
 
 STRICT_MUL = OPS["strict_mul"]
 
@@ -69,49 +67,6 @@ def _unwrap(value: Any) -> Any:
     if type(value) is Value:
         return value.v
     return List([_unwrap(v) for v in value]) if type(value) is list else value
-
-
-class RowLanguage(Language):
-    """A `Language` for lanes of one group where nothing is recorded: without the checks that an
-    operation of the program needs."""
-
-    __slots__ = ()
-
-    def call(
-        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
-    ) -> Any:
-        op, run = OPS[name], self.run
-        operands = [a.v if type(a) is Value else a for a in arguments]
-        laned = [type(v) is Lanes for v in operands]
-        group = operands[laned.index(True)].group if True in laned else None
-        if group is None or not all([_is_simple(v, group) for v in operands]):  # noqa: C419
-            return super().call(name, arguments, options)
-        if op.elementwise:
-            arrays = [
-                v.array if own else with_rows(v, group)
-                for v, own in zip(operands, laned, strict=True)
-            ]
-            return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
-        whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
-        if op.rows is None or op.compute is None or not whole or differ_between_rows(options or {}):
-            return super().call(name, arguments, options)
-        given, xp = op.signature.defaults | (options or {}), run.backend.xp
-        arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
-        y = op.rows(xp, partial(op.compute, xp), arrays, laned, given, group.size)
-        if y is NotImplemented or type(y) is list:
-            return super().call(name, arguments, options)
-        return Value(Lanes(y, group), self)
-
-
-def _is_simple(value: Any, group: Group) -> bool:
-    """Whether a value is a float, a shared array, or floats of a group of rows."""
-    if type(value) is Lanes:
-        return (
-            value.group is group
-            and hasattr(value.array, "strides")
-            and value.array.dtype.kind in "fc"
-        )
-    return type(value) is float or hasattr(value, "strides")
 
 
 class ArrayLanguage:
@@ -174,7 +129,7 @@ class Interpretation:
             self.value: Callable[[Any], Any] = run.backend.operand
             self.plain: Callable[[Any], Any] = lambda v: v
         else:
-            m = self.m = Language(run, site) if recorded else RowLanguage(run, site)
+            m = self.m = Language(run, site)
             self.value = lambda v: Value(v, m)
             self.plain = lambda v: v.v
 

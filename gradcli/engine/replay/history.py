@@ -19,7 +19,7 @@ from ...ops import OPS
 from ...ops.op import Op, OpError
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall, opaque_error
-from ..backends.backend import CPU
+from ..backends.backend import CPU, is_complex
 from ..formulas.functions import scalar_function
 from ..operations.apply import apply
 from ..operations.structural import refuse
@@ -30,7 +30,7 @@ from ..values.boxes import Dual, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
 from .rounding import Disturb, rounded
-from .steps import Exactly, Step, compute, is_complex, needed
+from .steps import Exactly, Step, compute, needed
 from .value_trace import ValueTrace
 
 GETITEM = OPS["getitem"]
@@ -134,10 +134,7 @@ class History:
 
         for step in self.steps:
             if step.body is not None:
-                parts = [
-                    moved(part.number, part.primal) if type(part) is Held else part
-                    for part in step.body
-                ]
+                parts = step.body_parts(moved)
                 y = parts[0] if step.options.outputs == 0 else parts
                 operands: list[Any] = []
             else:
@@ -187,10 +184,7 @@ class History:
             if step.body is not None:
                 if step.options.function.opaque:
                     raise opaque_error(step.options.function, step.calls)
-                parts = [
-                    moved(part.number, part.primal) if type(part) is Held else part
-                    for part in step.body
-                ]
+                parts = step.body_parts(moved)
                 known[step.number] = parts[0] if step.options.outputs == 0 else List(parts)
                 continue
             operands = list(step.operands)
@@ -203,8 +197,7 @@ class History:
                     else operands[0]
                 )
                 continue
-            options = {"index": step.options} if type(step.options) is tuple else step.options
-            options = {**options, "inplace": False} if "inplace" in options else options
+            options = step.call_options
 
             def evaluate(values: list[Any], site: Site = step.site, options: Any = options) -> Any:
                 return apply(run, site, tuple(values), options)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite
 from ..ad.held_values import Held
 from ..ad.own_rules import OwnCall
+from ..backends.backend import is_complex
+from ..operations.apply import without_writing
 from ..operations.elementwise import elementwise
 from ..operations.structural import structural
 from ..trace.run import Run
@@ -43,27 +45,30 @@ class Step(NamedTuple):
     def calls(self) -> tuple[CallSite, ...]:
         return self.segment.calls_to(self.number)
 
+    @property
+    def call_options(self) -> Mapping[str, Any]:
+        """The options as the operation takes them: an index by its name, and nothing is written in
+        place."""
+        options = self.options
+        return {"index": options} if type(options) is tuple else without_writing(options)
+
+    def body_parts(self, value: Callable[[int, Any], Any]) -> list[Any]:
+        """What the body returned, with the values of now: `value(number, saved)` gives them."""
+        assert self.body is not None
+        return [value(v.number, v.primal) if type(v) is Held else v for v in self.body]
+
 
 def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
     """The result of a step for other operands; a list if it has several results. With `continues`,
     complex operands are real numbers with infinitesimal imaginary parts."""
-    site, options = step.site, step.options
+    site, options = step.site, step.call_options
     if site.op.name == "part":
         return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
-    if type(options) is tuple:  # element reads and writes keep their index as it is
-        options = {"index": options}
-    elif options.get("inplace"):
-        options = {**options, "inplace": False}
     if continues and any(map(is_complex, operands)):
         return continued(run, site, operands, options)
     if site.op.elementwise:
         return elementwise(run, site, operands)
     return structural(run, site, operands, options)
-
-
-def is_complex(value: Any) -> bool:
-    """Whether a value, which may be lanes, is complex."""
-    return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
 def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:

@@ -119,7 +119,8 @@ def _joined_at(
         if values is None:
             return None
         return {
-            name: each(lambda form: _piecewise((form, side)), form) for name, form in values.items()
+            name: each(lambda form: sympy.Piecewise((form, side)), form)
+            for name, form in values.items()
         }
     then, otherwise = (here, there) if outcome.holds else (there, here)
     if then.keys() != otherwise.keys():
@@ -135,13 +136,9 @@ def _both(outcome: Outcome, then: Any, otherwise: Any) -> Any:
         if not isinstance(a, sympy.Basic) or a == b:
             return a
         rest = b.args if isinstance(b, sympy.Piecewise) else ((b, True),)
-        return _piecewise((a, outcome.condition), *rest)
+        return sympy.Piecewise((a, outcome.condition), *rest)
 
     return each(join, then, otherwise)
-
-
-def _piecewise(*pieces: Any) -> Any:
-    return sympy.Piecewise(*pieces)
 
 
 def _structure(form: Any) -> Any:

@@ -163,5 +163,3 @@ _MEMBERS: dict[str, tuple[Signature, Callable[..., Any]]] = {
     "watched_variables": (Signature(""), _watched_variables),
     "reset": (Signature(""), _reset),
 }
-# The members that ask for a derivative.
-REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))

@@ -215,6 +215,17 @@ def test_complex_values_on_the_way_to_a_real_target() -> None:
         assert many.gradients["y"]["z"] == pytest.approx(np.array([expected, expected])), text
 
 
+def test_a_gradient_by_a_complex_source_is_complex_even_where_it_is_real() -> None:
+    for source in ("1 + 2j", "[1 + 2j, 1 + 2j]"):
+        found = outputs(f"var z = {source}; y = sum(real(z)); g = grad(y, z); output g")
+        assert np.asarray(found["g"]).dtype == complex
+        found = outputs(
+            f"var z = {source}; y = sum(real(z)); g = grad(y, z); h = jvp(y, z, z); output g, h"
+        )
+        assert np.asarray(found["g"]).dtype == complex
+        assert found["h"] == np.sum(np.real(found["g"]))
+
+
 def test_a_rule_for_real_numbers_is_never_used_on_complex_ones() -> None:
     """The derivatives of `abs` go through another rule where a number is complex, to any order;
     there is none for `sign`."""

@@ -71,6 +71,16 @@ output d
     assert value(source) == pytest.approx(expected, rel=1e-13)
 
 
+def test_a_method_that_asks_in_a_program_with_modules() -> None:
+    source = """
+module M() { var w = 1.0 }
+fn same(y) = y
+fn f(y) { z = y**3; g = z.grad(same(y)); return g }
+output jvp(f)(2.0, 1.0)
+"""
+    assert value(source) == 12.0
+
+
 def test_second_derivatives_of_what_asks() -> None:
     source = "var x = 3.0; fn f(y) { z = y**3 * x**2; return grad(z, x) }; d = [%s]; output d"
     ways = [
