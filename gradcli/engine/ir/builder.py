@@ -190,6 +190,13 @@ class Builder:
 
         return self.each(kind.shape, [("put", self.room(kind))], body)[0]
 
+    def in_form(self, array: Value, listed: bool) -> Value:
+        """A list, or an array, with the numbers of either."""
+        kind = array.array_type.in_form(listed)
+        if kind == array.type:
+            return array
+        return self.array(kind, lambda k: self.element(array, self.place(k, kind.strides)))
+
     def product(
         self,
         left: Value,

@@ -82,6 +82,7 @@ class _Parser(Tokens):
         return tuple(found)
 
     def type(self) -> Type:
+        listed = self.accept("list")
         name = self.next()
         if name not in _TYPES:
             raise IRError(f"`{name}` is no type: {', '.join(_TYPES)}")
@@ -91,7 +92,7 @@ class _Parser(Tokens):
         while not self.accept("]"):
             shape.append(self.size())
             self.accept(",")
-        return ArrayType(SCALARS[name], tuple(shape))
+        return ArrayType(SCALARS[name], tuple(shape), listed)
 
     def size(self) -> int:
         text = self.next()

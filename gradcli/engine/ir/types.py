@@ -37,13 +37,17 @@ def strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class ArrayType(Struct):
-    """An array of numbers of one type, row by row, with its shape."""
+    """An array of numbers of one type, row by row, with its shape. `listed`: whether it is a list
+    of numbers, or of lists of these. Each number of a list is connected with others by itself; an
+    array is connected as a whole."""
 
     element: Scalar
     shape: tuple[int, ...]
+    listed: bool = False
 
     def __str__(self) -> str:
-        return f"{self.element}[{', '.join(map(str, self.shape))}]"
+        found = f"{self.element}[{', '.join(map(str, self.shape))}]"
+        return f"list {found}" if self.listed else found
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -54,6 +58,10 @@ class ArrayType(Struct):
     def size(self) -> int:
         """How many elements there are."""
         return prod(self.shape)
+
+    def in_form(self, listed: bool) -> ArrayType:
+        """A list, or an array, of the same numbers."""
+        return ArrayType(self.element, self.shape, listed)
 
 
 Type: TypeAlias = Scalar | StackType | ArrayType

@@ -176,14 +176,14 @@ class _Observer:
         if type(number) in self.arrays and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
             if kind is not None and self.is_of_run(kind) and is_of(value, type(number)):
-                entry = ArrayEntry(ArrayType(kind, number.shape), is_variable, listed=False)
+                entry = ArrayEntry(ArrayType(kind, number.shape), is_variable)
                 return self.taken(value, entry)
         if value is UNSET:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
             return Thing(value)
         if type(value) is List and (whole := self.long_list(value, is_assigned)):
-            return self.taken(value, ArrayEntry(whole, variable=False, listed=True))
+            return self.taken(value, ArrayEntry(whole, variable=False))
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
         if type(value) is List and len(value) > MAX_ELEMENTS:
@@ -243,7 +243,7 @@ class _Observer:
             )
         state = self.entry(variable.box, 0)
         if isinstance(state, ArrayEntry):
-            state = ArrayEntry(state.type, variable=True, listed=False)
+            state = ArrayEntry(state.type, variable=True)
         elif not isinstance(state, Scalar):
             return state
         self.traced.discard(len(self.values) - 1)

@@ -41,7 +41,7 @@ def reader_of(entry: Entry, value: Any) -> Reader:
     if isinstance(entry, RecordEntry):
         return _dict(entry.keys, readers_of(entry.items, value.values()))
     if isinstance(entry, ArrayEntry):
-        return _long_list(entry.type) if entry.listed else _array(value)
+        return _long_list(entry.type) if entry.type.listed else _array(value)
     if isinstance(entry, TableEntry):
         return _table(entry)
     if isinstance(entry, FunctionEntry):

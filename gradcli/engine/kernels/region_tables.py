@@ -49,7 +49,7 @@ def entry_of(columns: Any) -> Entry:
     if type(columns) is List:
         return ListEntry(tuple(map(entry_of, columns.items)))
     array, listed = columns
-    return ArrayEntry(ArrayType(OF_DTYPE[array.dtype.name], array.shape), False, listed)
+    return ArrayEntry(ArrayType(OF_DTYPE[array.dtype.name], array.shape, listed), False)
 
 
 def arrays_of(columns: Any) -> Iterator[Any]:

@@ -42,7 +42,7 @@ def list_type(value: List) -> ArrayType | None:
         shape += lengths
         items = list(chain.from_iterable(items))
     kind = scalar_type(types.pop()) if len(types) == 1 else None
-    return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape))
+    return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape), listed=True)
 
 
 def is_long(kind: ArrayType) -> bool:

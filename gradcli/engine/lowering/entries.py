@@ -38,7 +38,6 @@ class ArrayEntry(Struct):
 
     type: ArrayType
     variable: bool
-    listed: bool
 
 
 class TableEntry(Struct):
@@ -158,8 +157,8 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         held = tuple([enter(lowering, item, parameters) for item in entry.items])
         return Record(entry.keys, held)
     if isinstance(entry, ArrayEntry):
-        array = Stored(next(parameters), entry.variable, entry.listed)
-        return array if entry.listed else lowering.few_apart(array, None)
+        array = Stored(next(parameters), entry.variable)
+        return array if array.listed else lowering.few_apart(array, None)
     if isinstance(entry, TableEntry):
         columns, size = [enter(lowering, part, parameters) for part in (entry.columns, entry.size)]
         assert isinstance(size, Value)

@@ -178,7 +178,7 @@ class Builtins(Creation):
     def list_as_array(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
         [held] = operands
         if isinstance(held, Stored):
-            return Stored(held.value)
+            return self.elements(held) if held.listed else held
         if isinstance(held, Ints) and (numbers := held.range.numbers(self.builder)):
             return self.counted(numbers, span)
         return self.some_array(held, span)

@@ -46,7 +46,7 @@ class Creation(Moving):
         """An array of one number, of the shape and type of another."""
         if isinstance(held, Stored) and held.type.element != BOOL:
             value = self.as_type(self.builder.constant(number), held.type.element, span)
-            return Stored(self.builder.filled(held.type, value))
+            return Stored(self.builder.filled(held.type.in_form(listed=False), value))
         array = self.some_array(held, span, whole=True)
         value = self.builder.number(number if array.type == I64 else float(number), array.type)
         if array.type == BOOL:

@@ -367,7 +367,7 @@ class Reductions(Elements):
 
     def running_sums(self, held: Stored, options: Options, span: Span) -> Stored:
         """The same for many elements of one axis: a loop."""
-        kind, builder = held.type, self.builder
+        kind, builder = held.type.in_form(listed=False), self.builder
         if len(kind.shape) > 1 or options or kind.element == BOOL:
             raise NotCompiled("`cumsum` of more than one axis is not compiled", span)
         self.count(span)

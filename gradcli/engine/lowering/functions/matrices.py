@@ -66,7 +66,7 @@ class Matrices(Transforms):
         if isinstance(held, Record):
             return Record(held.keys, tuple([self.with_arrays(item, span) for item in held.items]))
         if isinstance(held, Stored):
-            return Stored(held.value, held.variable)
+            return Stored(self.builder.in_form(held.value, listed=False), held.variable)
         if type(held) is not tuple and not isinstance(held, ListOrArray):
             return held
         if isinstance(held, ListOrArray) or _list_shape(held) is not None:

@@ -235,6 +235,8 @@ class Transforms(OwnRules):
     def or_zero(self, derivative: Value, connected: Value, span: Span) -> Value:
         """A derivative of a function, which is 0 where nothing connects it. There it isn't
         connected with anything itself."""
+        if isinstance(connected.type, ArrayType):
+            return self.list_or_zero(derivative, connected, span)
         if isinstance(kind := derivative.type, ArrayType):
             found: Stored = self.either(
                 connected,
@@ -244,3 +246,14 @@ class Transforms(OwnRules):
             )
             return found.value
         return self.builder.operation(CHOOSE, [connected, derivative, self.builder.constant(0.0)])
+
+    def list_or_zero(self, derivative: Value, connected: Value, span: Span) -> Value:
+        """The same for a list, whose numbers are connected by themselves."""
+        builder, kind = self.builder, derivative.array_type
+
+        def at(indices: Sequence[Value]) -> Value:
+            place = builder.place(indices, kind.strides)
+            own = [builder.element(array, place) for array in (derivative, connected)]
+            return self.or_zero(own[0], own[1], span)
+
+        return builder.array(kind, at)

@@ -37,9 +37,9 @@ def array_type(kind: Kind) -> ArrayType | None:
     if any(item != first for item in kind.items) or first == BOOL:
         return None
     if isinstance(first, Scalar):
-        return ArrayType(first, (n,))
+        return ArrayType(first, (n,), listed=True)
     row = array_type(first)
-    return None if row is None else ArrayType(row.element, (n, *row.shape))
+    return None if row is None else ArrayType(row.element, (n, *row.shape), listed=True)
 
 
 def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Stored:
@@ -47,22 +47,22 @@ def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Store
     array = builder.room(kind)
     for k, number in enumerate(flat(held)):
         array = builder.put(array, builder.constant(k), number)
-    return Stored(array, listed=True)
+    return Stored(array)
 
 
 def columns_of(item: Kind, room: int) -> Kind | None:
     """The kind of the columns of a table with room for items of a kind; None if there is none, or
     if they would be large."""
     if isinstance(item, Scalar):
-        return StoredOf(ArrayType(item, (room,)), listed=True)
+        return StoredOf(ArrayType(item, (room,), listed=True))
     listed = item.listed if isinstance(item, StoredOf) else not isinstance(item, ArrayOf)
     if isinstance(item, ArrayOf):
         whole: ArrayType | None = ArrayType(item.type, item.shape)
     else:
         whole = item.type if isinstance(item, StoredOf) else array_type(item)
     if whole is not None:
-        column = ArrayType(whole.element, (room, *whole.shape))
-        return StoredOf(column, listed=listed) if 0 < column.size <= LARGEST else None
+        column = ArrayType(whole.element, (room, *whole.shape), listed)
+        return StoredOf(column) if 0 < column.size <= LARGEST else None
     if not isinstance(item, ListOf | RecordOf):
         return None
     parts = [part for each in item.items if (part := columns_of(each, room)) is not None]
@@ -90,8 +90,8 @@ def table_of(a: Kind, b: Kind, room: int) -> TableOf | None:
         elif isinstance(kind, ListOf) and len(kind.items) < room:
             found.update([columns_of(plain(item), room) for item in kind.items])
         elif isinstance(kind, StoredOf) and kind.listed and kind.type.shape[0] < room:
-            whole = ArrayType(kind.type.element, (room, *kind.type.shape[1:]))
-            found.add(StoredOf(whole, listed=True))
+            whole = ArrayType(kind.type.element, (room, *kind.type.shape[1:]), listed=True)
+            found.add(StoredOf(whole))
         else:
             return None
     columns = found.pop() if len(found) == 1 else None
@@ -114,7 +114,7 @@ def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
         for part in flat(*items):
             array = _with(builder, array, place, part)
             place += part.type.size if isinstance(part.type, ArrayType) else 1
-        return Stored(array, listed=columns.listed)
+        return Stored(array)
     assert isinstance(columns, ListOf | RecordOf)
     rows = [item.items if isinstance(item, Record) else item for item in items]
     parts = zip(*rows, strict=True) if rows else [()] * len(columns.items)

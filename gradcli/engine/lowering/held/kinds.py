@@ -66,12 +66,11 @@ class Array(Entity):
 
 
 class Stored(Entity):
-    """An array of many elements, which is one value of the IR. `variable`: whether it is, or may
-    be, the state of a variable. `listed`: whether it is a list of many numbers."""
+    """An array of many elements, or a list of many numbers, which is one value of the IR.
+    `variable`: whether it is, or may be, the state of a variable."""
 
     value: Value
     variable: bool = False
-    listed: bool = False
 
     @property
     def type(self) -> ArrayType:
@@ -80,6 +79,11 @@ class Stored(Entity):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.type.shape
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is a list."""
+        return self.type.listed
 
 
 class ListOrArray(Entity):
@@ -157,7 +161,11 @@ class StoredOf(Struct):
 
     type: ArrayType
     variable: bool = False
-    listed: bool = False
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is a list."""
+        return self.type.listed
 
 
 class ListOrArrayOf(Struct):
@@ -236,7 +244,7 @@ def kind_of(held: Any) -> Kind:
     if isinstance(held, Array):
         return ArrayOf(held.shape, held.type, held.variable)
     if isinstance(held, Stored):
-        return StoredOf(held.type, held.variable, held.listed)
+        return StoredOf(held.type, held.variable)
     if isinstance(held, ListOrArray):
         return ListOrArrayOf(kind_of(held.array))  # type: ignore[arg-type]
     if isinstance(held, Table):
@@ -338,7 +346,7 @@ def rebuilt(kind: Kind, values: Iterator[Value]) -> Any:
     if isinstance(kind, ArrayOf):
         return Array(kind.shape, tuple(islice(values, prod(kind.shape))), kind.type, kind.variable)
     if isinstance(kind, StoredOf):
-        return Stored(next(values), kind.variable, kind.listed)
+        return Stored(next(values), kind.variable)
     if isinstance(kind, ListOrArrayOf):
         return ListOrArray(next(values), rebuilt(kind.array, values))
     if isinstance(kind, TableOf):
@@ -373,7 +381,7 @@ def has_functions(held: Any) -> bool:
 def without_variable(held: Any) -> Any:
     """What is held; the state of a variable that is an array becomes a plain array."""
     if isinstance(held, Stored):
-        return Stored(held.value, listed=held.listed)
+        return Stored(held.value)
     return Array(held.shape, held.items, held.type) if isinstance(held, Array) else held
 
 
@@ -384,7 +392,7 @@ def plain(kind: Kind) -> Kind:
     if isinstance(kind, RecordOf):
         return RecordOf(kind.keys, tuple(map(plain, kind.items)))
     if isinstance(kind, StoredOf):
-        return StoredOf(kind.type, listed=kind.listed)
+        return StoredOf(kind.type)
     if isinstance(kind, OrNoneOf):
         return OrNoneOf(plain(kind.kind))
     return ArrayOf(kind.shape, kind.type) if isinstance(kind, ArrayOf) else kind

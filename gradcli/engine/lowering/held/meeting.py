@@ -81,8 +81,7 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
         same = (a.shape, a.type) == (b.shape, b.type)
         return ArrayOf(a.shape, a.type, True) if same else differ
     if isinstance(a, StoredOf) and isinstance(b, StoredOf):
-        same = (a.type, a.listed) == (b.type, b.listed)
-        return StoredOf(a.type, True, a.listed) if same else differ
+        return StoredOf(a.type, True) if a.type == b.type else differ
     first, second = _array_of(a), _array_of(b)
     if first is not None and second is not None and type(first) is type(second):
         both = joined(first, second, differ)
@@ -106,7 +105,7 @@ def _array_of(kind: Kind) -> ArrayOf | StoredOf | None:
     if isinstance(kind, ArrayOf) or (isinstance(kind, StoredOf) and not kind.listed):
         return kind
     found = kind.type if isinstance(kind, StoredOf) else array_type(kind)
-    return None if found is None else array_kind(found)
+    return None if found is None else array_kind(found.in_form(listed=False))
 
 
 def _is_none(kind: Kind) -> bool:
@@ -173,7 +172,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, StoredOf) and type(held) is tuple:
         return in_memory(builder, held, kind.type)
     if isinstance(kind, StoredOf):
-        return Stored(held.value, kind.variable, kind.listed)
+        return Stored(held.value, kind.variable)
     constant = builder.constant
     if isinstance(kind, WordOf):
         words = held.words if isinstance(held, Word) else (held,)
@@ -201,12 +200,12 @@ def _as_array(builder: Builder, held: Any, kind: ArrayOf | StoredOf) -> Any:
     """An array, or a list of numbers, as an array of a kind. Nothing connects the items of a list
     with each other."""
     if isinstance(held, Stored):
-        return Stored(held.value, kind.variable)
+        return Stored(builder.in_form(held.value, listed=False), kind.variable)
     if isinstance(held, Array):
         return as_kind(builder, held, kind)
     if isinstance(kind, ArrayOf):
         return Array(kind.shape, tuple(flat(held)), kind.type)
-    return Stored(in_memory(builder, held, kind.type).value)
+    return in_memory(builder, held, kind.type)
 
 
 def _zero(builder: Builder, kind: Kind) -> Any:

@@ -44,11 +44,11 @@ class GrowingLists(Requests):
             if items is not None:
                 appended = items.shape[0] - len(held)
                 size = len(held) + appended * max(self.known_int(turns, span), 0)
-                whole = ArrayType(items.element, (size, *items.shape[1:]))
+                whole = ArrayType(items.element, (size, *items.shape[1:]), listed=True)
                 is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
                 if only_long and not (is_long and self.puts_lists_in_memory):
                     continue
-                columns = Stored(self.builder.zero(whole), listed=True)
+                columns = Stored(self.builder.zero(whole))
                 growing = Table(columns, self.builder.constant(0))
                 for item in held:
                     growing = self.appended(growing, item, span)
@@ -104,4 +104,4 @@ def _type_of(kind: ListOf) -> ArrayType | None:
     row = kind.items[0]
     if not isinstance(row, StoredOf) or not row.listed or any(item != row for item in kind.items):
         return array_type(kind)
-    return ArrayType(row.type.element, (len(kind.items), *row.type.shape))
+    return ArrayType(row.type.element, (len(kind.items), *row.type.shape), listed=True)

@@ -55,7 +55,7 @@ class Arrays(Scalars):
     def as_items(self, array: Array | Stored) -> Any:
         """The numbers of an array in lists."""
         if isinstance(array, Stored):
-            return Stored(array.value, listed=True)
+            return Stored(self.builder.in_form(array.value, listed=True))
         rows, n = array.shape[1:], array.shape[0]
         size = prod(rows)
         parts = [array.items[k * size : (k + 1) * size] for k in range(n)]

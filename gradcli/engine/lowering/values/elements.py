@@ -110,7 +110,7 @@ class Elements(Lists):
     def index_of(self, held: Any, span: Span) -> Step:
         """An int or an array of ints as an index."""
         if isinstance(held, Stored):
-            return Stored(held.value)
+            return held
         found = self.value(held)
         if type(found) is tuple:
             found = self.as_array(found, span)
@@ -207,7 +207,7 @@ class Elements(Lists):
     def as_list(self, held: Any, span: Span) -> Any:
         """A part of a list that was read as an array, as a list again."""
         if isinstance(held, Pending) and held.size > MAX_ELEMENTS:
-            return Stored(self.made(held, span), listed=True)
+            return Stored(self.made(held, span, listed=True))
         if isinstance(held, Pending):
             held = self.unpacked(held, span)
         if not isinstance(held, Array):

@@ -85,7 +85,7 @@ class Lists(Dicts):
         if not is_at_ints or not fits(value, held.type.element, held.shape[len(steps) :]):
             raise NotCompiled("this change of a list of many numbers is not compiled", span)
         put = self.stacked(value, span) if type(value) is tuple else value
-        return Stored(self.stored_with(held, steps, put, span).value, listed=True)
+        return self.stored_with(held, steps, put, span)
 
     # ---- tables of rows that are known or given --------------------------------------------------
 
@@ -159,7 +159,7 @@ class Lists(Dicts):
             return [number, builder.place(indices, [width, 1])]
 
         ways = [("put", builder.room(columns.type))]
-        return Stored(builder.each((room, width), ways, body)[0], listed=columns.listed)
+        return Stored(builder.each((room, width), ways, body)[0])
 
     def place_in(self, held: Table, at: Step, span: Span) -> Value:
         """The place of an index into a table."""
@@ -198,7 +198,7 @@ class Lists(Dicts):
     def with_row(self, columns: Any, place: Value, item: Any, span: Span) -> Any:
         """The columns with another item at a place."""
         if isinstance(columns, Stored) and isinstance(item, Value):
-            return Stored(self.builder.put(columns.value, place, item), listed=True)
+            return Stored(self.builder.put(columns.value, place, item))
         if isinstance(columns, Stored):
             put = self.list_with if columns.listed else self.stored_with
             return put(columns, [place], item, span)
@@ -224,4 +224,4 @@ def fits(value: Any, element: Scalar, shape: tuple[int, ...]) -> bool:
     if not shape:
         return kind == element
     found = kind.type if isinstance(kind, StoredOf) and kind.listed else array_type(kind)
-    return found == ArrayType(element, shape)
+    return found == ArrayType(element, shape, listed=True)

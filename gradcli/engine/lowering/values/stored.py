@@ -85,9 +85,9 @@ class StoredArrays(Arrays):
             array = self.builder.put(array, self.builder.constant(k), item)
         return Stored(array, held.variable)
 
-    def made(self, pending: Pending, span: Span) -> Value:
-        """Adds the instructions that make a pending array."""
-        array = self.builder.room(ArrayType(pending.type, pending.shape))
+    def made(self, pending: Pending, span: Span, listed: bool = False) -> Value:
+        """Adds the instructions that make a pending array, or a list of its numbers."""
+        array = self.builder.room(ArrayType(pending.type, pending.shape, listed))
         if pending.flat is not None:
             flat = pending.flat
             [found] = self.over(

@@ -28,13 +28,22 @@ from ...ir.instructions import (
     every,
 )
 from ...ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
-from ...ir.types import BOOL, STACK, ArrayType, Scalar, element_of, has_tangents
+from ...ir.types import STACK, ArrayType, Scalar, element_of, has_tangents
 from ..calls import Regions
 from ..copying import copied, defined, used
 from ..rules import tangent
 from .activity import varied
 from .structural import tangents as tangents_of
-from .tangents import Derivative, Derivatives, Differentiation, pairs, passed, values_of
+from .tangents import (
+    Derivative,
+    Derivatives,
+    Differentiation,
+    flags_of,
+    is_list,
+    pairs,
+    passed,
+    values_of,
+)
 
 
 def jvp(
@@ -56,7 +65,7 @@ def jvp(
     forward = _Pushforward(block, varied(block, inputs), regions or Regions())
     moved = [value for value in inputs if value.type != STACK]
     given = [Value(value.type) for value in moved]
-    flags = {k: Value(BOOL) for k in unsure}
+    flags = {k: Value(flags_of(given[k].type)) for k in unsure}
     tangents = {x: Derivative(given[k], flags.get(k)) for k, x in enumerate(moved)}
     forward.along(block, tangents)
     block.parameters += (*given, *flags.values())
@@ -153,14 +162,17 @@ class _Pushforward(Differentiation):
         builder = self.builder
         if isinstance(made, Element):
             array, connected = self.of_array(made.array, tangents)
-            return Derivative(builder.element(array, made.place), connected)
+            flag = self.flag_at(made.array, connected, made.place)
+            return Derivative(builder.element(array, made.place), flag)
         t = tangents.get(made.number)
         number = self.if_connected(t, builder.constant(0.0)) if t else builder.constant(0.0)
         if isinstance(made, NewArray):
             assert t is not None
-            return Derivative(builder.filled(made.result.array_type, number), t.connected)
+            kind = made.result.array_type
+            return Derivative(builder.filled(kind, number), self.of_all(kind, t.connected))
         array, connected = self.of_array(made.array, tangents)
-        connected = self.either(connected, t.connected) if t else connected
+        own = t.connected if t else builder.constant(False)
+        connected = self.with_flag(made.array, connected, made.place, own)
         return Derivative(builder.put(array, made.place, number), connected)
 
     def of_product(self, made: Product, tangents: Derivatives) -> Derivative:
@@ -212,35 +224,53 @@ class _Pushforward(Differentiation):
         given, ends = made.given, list[Value]()
         self.along(made.body, inside)
         local = set(defined(made.body))
-        flags: dict[int, int] = {}  # for results that may be connected at some points only
+        nothing = self.builder.constant(False)
+        bases = [made.initial[k] for k in places]
+        # For results that may be connected at some points only: what says so is combined, too.
+        flags: dict[int, Value] = {}
+        own: dict[int, Value | None] = {}
+        for n, k in enumerate(places):
+            t, kind = inside.get(given[k][0]), made.results[k].type
+            own[n] = t.connected if t else nothing
+            if not is_list(kind):
+                flags |= {n: nothing} if own[n] in local else {}
+            elif (before := self.before(bases[n], tangents)) or (own[n] and made.ways[k] == "put"):
+                flags[n] = before or self.flag(kind, True)
         with self.builder.inside(made.body):
             for k in places:
                 number, place = given[k]
                 t = inside.get(number)
                 value = self.if_connected(t, zeros[k]) if t else zeros[k]
                 ends += [value] if place is None else [value, place]
-            for n, k in enumerate(places):
-                t = inside.get(given[k][0])
-                if t is not None and t.connected in local:
-                    flags[n] = len(flags)
-                    ends.append(t.connected)
-        nothing = self.builder.constant(False)
+            for n, flag in flags.items():
+                ends.append(own[n] or self.builder.constant(True))
+                if isinstance(flag.type, ArrayType):
+                    place = given[places[n]][1]
+                    assert place is not None
+                    ends.append(place)
+        lists = {n for n, k in enumerate(places) if is_list(made.results[k].type)}
+        ways = ["put" if n in lists and made.ways[places[n]] == "put" else "or" for n in flags]
         values = tuple([Value(made.results[k].type) for k in places])
-        connected = tuple([Value(BOOL) for _ in flags])
-        bases = [made.initial[k] for k in places]
-        made.initial += (*[t.value for t in firsts], *[nothing] * len(flags))
-        made.ways += (*[made.ways[k] for k in places], *["or"] * len(flags))
+        connected = {n: Value(first.type) for n, first in flags.items()}
+        made.initial += (*[t.value for t in firsts], *flags.values())
+        made.ways += (*[made.ways[k] for k in places], *ways)
         made.body.results += tuple(ends)
         moved = [made.results[k] for k in places]
-        made.results += (*values, *connected)
+        made.results += (*values, *connected.values())
         self.builder.add(made)
-        for n, k in enumerate(places):
-            own = inside.get(given[k][0])
-            flag = connected[flags[n]] if n in flags else own.connected if own else nothing
-            if bases[n] in self.varied:
+        for n, result in enumerate(moved):
+            found = connected[n] if n in flags else None if n in lists else own[n]
+            if n not in lists and bases[n] in self.varied:
                 base = tangents.get(bases[n])
-                flag = self.either(flag, base.connected if base else nothing)
-            tangents[moved[n]] = Derivative(values[n], flag)
+                found = self.either(found, base.connected if base else nothing)
+            tangents[result] = Derivative(values[n], found)
+
+    def before(self, first: Value, tangents: Derivatives) -> Value | None:
+        """Whether each number of a list that an `each` changes is connected. In a new list, all
+        will be replaced."""
+        if first in tangents:
+            return tangents[first].connected
+        return None if first in self.rooms else self.flag(first.type, False)
 
     def start(self, made: Each, k: int, zero: Value) -> Value:
         """The first value of the tangent of a result whose first value has none."""

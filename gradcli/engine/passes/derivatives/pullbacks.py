@@ -29,11 +29,11 @@ from ...ir.instructions import (
     Value,
 )
 from ...ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
-from ...ir.types import ArrayType, Scalar, Type, element_of, strides
+from ...ir.types import BOOL, ArrayType, Scalar, Type, element_of, strides
 from ..copying import copied, defined, rebuilt
 from ..rules import share
 from .structural import shares
-from .tangents import Derivative, Derivatives, Differentiation
+from .tangents import Derivative, Derivatives, Differentiation, is_list
 
 
 class Share(NamedTuple):
@@ -84,16 +84,22 @@ class Pullbacks(Differentiation):
             number = self.if_connected(g, self.nothing())
             old = self.builder.element(array, made.place)
             array = self.builder.put(array, made.place, self.builder.apply("add", [old, number]))
-            cotangents[made.array] = Derivative(array, self.either(connected, g.connected))
+            own = g.connected
+            if made.array.array_type.listed and own is not None:
+                own = self.either(self.flag_at(made.array, connected, made.place), own)
+            connected = self.with_flag(made.array, connected, made.place, own)
+            cotangents[made.array] = Derivative(array, connected)
 
     def put(self, made: Put, cotangents: Derivatives) -> None:
         """The number gets the cotangent at its place, the array the rest."""
         g = cotangents.pop(made.result, None)
         if g is not None:
-            number = Derivative(self.builder.element(g.value, made.place), g.connected)
+            flag = self.flag_at(made.array, g.connected, made.place)
+            number = Derivative(self.builder.element(g.value, made.place), flag)
             self.add(cotangents, made.number, number)
             rest = self.builder.put(g.value, made.place, self.builder.constant(0.0))
-            self.add(cotangents, made.array, Derivative(rest, g.connected))
+            flag = self.with_flag(made.array, g.connected, made.place, self.builder.constant(False))
+            self.add(cotangents, made.array, Derivative(rest, flag))
 
     def chosen(self, condition: Value, holds: bool, g: Derivative) -> Derivative:
         """The share of a side of a choice: `holds` says for which condition it is chosen."""
@@ -112,7 +118,7 @@ class Pullbacks(Differentiation):
                 made.number.type,
                 lambda k: self.builder.element(g.value, self.builder.place(k, strides(kind))),
             )
-            self.add(cotangents, made.number, Derivative(total, g.connected))
+            self.add(cotangents, made.number, Derivative(total, self.some(g.connected)))
 
     def total(
         self, shape: Sequence[int], kind: Type, number: Callable[[Sequence[Value]], Value]
@@ -208,10 +214,16 @@ class Pullbacks(Differentiation):
                 own = copied(Block((), made.body.instructions, made.body.results), names)
                 self.builder.block.instructions += own.instructions
                 assert place is not None
-                return [zero, names.get(place, place)]
+                at = names.get(place, place)
+                nothing = [self.builder.constant(False), at] if is_list(first.type) else []
+                return [zero, at, *nothing]
 
-            [rest] = self.builder.each(made.shape, [("put", g.value)], replaced)
-            g = Derivative(rest, g.connected)
+            ways, flag = [("put", g.value)], g.connected
+            if is_list(first.type):
+                flag = self.flag(first.type, True) if flag is None else flag
+                ways.append(("put", flag))
+            rest, *flags = self.builder.each(made.shape, ways, replaced)
+            g = Derivative(rest, flags[0] if flags else flag)
         self.add(cotangents, first, g)
 
     def shares(
@@ -252,8 +264,10 @@ class Pullbacks(Differentiation):
         for k, g in given.items():
             number, place = made.given[k]
             at = None if place is None else names.get(place, place)
-            value = g.value if at is None else builder.element(g.value, at)
-            self.add(inside, names.get(number, number), Derivative(value, g.connected))
+            value, flag = g
+            if at is not None:
+                value, flag = builder.element(value, at), self.flag_at(made.results[k], flag, at)
+            self.add(inside, names.get(number, number), Derivative(value, flag))
         found: list[Share] = []
         for each in reversed(own.instructions):
             g_of = inside.pop(each.results[0], None) if each.results else None
@@ -302,8 +316,14 @@ class Pullbacks(Differentiation):
             else:
                 old = cotangents.get(of)
                 ways.append(("add", old.value if old else builder.zero(of.type)))
-        for n, (_, g, _) in enumerate(shares):
-            if g.connected in local:
+        for n, (of, g, place) in enumerate(shares):
+            if place is not None and is_list(of.type):
+                first = self.flags_before(of, ways[n], g, cotangents)
+                if first is not None:
+                    flags[n] = len(ways)
+                    ways.append(first)
+                    ends += [g.connected or builder.constant(True), place]
+            elif g.connected in local:
                 assert g.connected is not None
                 flags[n] = len(ways)
                 ways.append(("or", builder.constant(False)))
@@ -313,14 +333,28 @@ class Pullbacks(Differentiation):
         firsts = tuple([first for _, first in ways])
         builder.add(Each(made.shape, firsts, tuple([way for way, _ in ways]), body, results))
         for n, (of, g, place) in enumerate(shares):
-            flag, value = results[flags[n]] if n in flags else g.connected, results[n]
+            flag, value = None if is_list(of.type) else g.connected, results[n]
+            flag = results[flags[n]] if n in flags else flag
             if n in rows:
                 value = self.total((prod(rows[n]),), of.type, partial(_at, builder, value))
             old = cotangents.get(of)
             if place is not None and ways[n][0] == "add" and old is not None:
-                cotangents[of] = Derivative(value, self.either(old.connected, flag))
+                flag = flag if is_list(of.type) else self.either(old.connected, flag)
+                cotangents[of] = Derivative(value, flag)
             else:
                 self.add(cotangents, of, Derivative(value, flag))
+
+    def flags_before(
+        self, of: Value, way: tuple[str, Value], share: Derivative, cotangents: Derivatives
+    ) -> tuple[str, Value] | None:
+        """What says which numbers of a list are connected, before an `each` adds shares, and the
+        way in which it changes; None if all are."""
+        if way[0] == "put":  # all of them
+            flags = ArrayType(BOOL, of.array_type.shape)
+            return None if share.connected is None else ("put", self.builder.room(flags))
+        old = cotangents.get(of)
+        first = old.connected if old else self.flag(of.type, False)
+        return None if first is None else ("or", first)
 
 
 def _at(builder: Builder, array: Value, indices: Sequence[Value]) -> Value:

@@ -2,24 +2,26 @@
 connected.
 
 Which paths run, and how often loops do, may decide whether an input is connected with a result. A
-bool beside the derivative says so where that isn't known before the region runs.
+bool beside the derivative says so where that isn't known before the region runs. Each number of a
+list is connected by itself: beside the derivative of a list there is an array of bools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from ...ir.builder import Builder
 from ...ir.instructions import Block, NewStack, Value
 from ...ir.scalars import CHOOSE, WHERE
-from ...ir.types import BOOL, STACK, ArrayType, Scalar, Type, has_tangents, strides
+from ...ir.types import BOOL, STACK, ArrayType, Scalar, Type, has_tangents
 from ..calls import Regions
 
 
 class Derivative(NamedTuple):
     """A tangent or a cotangent. `connected` is a bool of the region: whether a path connects the
-    value with an input, or with a result. None stands for true."""
+    value with an input, or with a result; for a list, an array with a bool for each number. None
+    stands for true."""
 
     value: Value
     connected: Value | None = None
@@ -43,7 +45,64 @@ class Differentiation:
         """Whether one or both of two derivatives are connected."""
         if a is None or b is None:
             return None
+        if isinstance(a.type, ArrayType):
+            return self.each_number(a.type, lambda x, y: self.either(x, y), a, b)
         return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
+
+    def each_number(self, kind: ArrayType, of: Callable[..., Any], *arrays: Value) -> Value:
+        """An array of what is found of the numbers of arrays at each place."""
+        builder = self.builder
+
+        def at(indices: Sequence[Value]) -> Value:
+            place = builder.place(indices, kind.strides)
+            found: Value = of(*[builder.element(array, place) for array in arrays])
+            return found
+
+        return builder.array(kind, at)
+
+    def flag(self, kind: Type, connected: bool) -> Value:
+        """What says that a value of a type is connected, or isn't."""
+        found, flags = self.builder.constant(connected), flags_of(kind)
+        return self.builder.filled(flags, found) if isinstance(flags, ArrayType) else found
+
+    def flag_at(self, array: Value, connected: Value | None, place: Value) -> Value | None:
+        """Whether an element of an array is connected, where `connected` says it of the array."""
+        if connected is None or not array.array_type.listed:
+            return connected
+        return self.builder.element(connected, place)
+
+    def with_flag(
+        self, array: Value, connected: Value | None, place: Value, number: Value | None
+    ) -> Value | None:
+        """Whether an array is connected, with another element at a place: `number` says it of that.
+        An array is connected as a whole."""
+        if not array.array_type.listed:
+            return self.either(connected, number)
+        if connected is number is None:
+            return None
+        flags = self.flag(array.type, True) if connected is None else connected
+        return self.builder.put(
+            flags, place, self.builder.constant(True) if number is None else number
+        )
+
+    def some(self, connected: Value | None) -> Value | None:
+        """Whether any number of a list is connected, or an array."""
+        if connected is None or not isinstance(kind := connected.type, ArrayType):
+            return connected
+        builder = self.builder
+
+        def at(indices: Sequence[Value]) -> list[Value]:
+            return [builder.element(connected, builder.place(indices, kind.strides))]
+
+        return builder.each(kind.shape, [("or", builder.constant(False))], at)[0]
+
+    def of_all(self, kind: Type, connected: Value | None) -> Value | None:
+        """What says that a value is connected as a whole, where a bool says so."""
+        flags = flags_of(kind)
+        if connected is None or connected.type == flags:
+            return connected
+        assert isinstance(flags, ArrayType)
+        return self.builder.filled(flags, connected)
 
     def both(self, a: Value | None, b: Value) -> Value:
         """Whether a derivative is connected and a condition holds."""
@@ -65,20 +124,16 @@ class Differentiation:
 
     def of_array(self, array: Value, derivatives: Derivatives) -> Derivative:
         """The derivative of an array; zeros, not connected, if it has none."""
-        nothing = self.builder.constant(False)
-        return derivatives.get(array) or Derivative(self.builder.zero(array.type), nothing)
+        found = derivatives.get(array)
+        if found is None:
+            found = Derivative(self.builder.zero(array.type), self.flag(array.type, False))
+        return found
 
     def sum(self, a: Value, b: Value) -> Value:
         """The sum of two derivatives of one value."""
         if not isinstance(a.type, ArrayType):
             return self.builder.apply("add", [a, b])
-        builder, room = self.builder, self.builder.room(a.type)
-
-        def added(indices: Sequence[Value]) -> list[Value]:
-            place = builder.place(indices, strides(a.array_type.shape))
-            return [builder.apply("add", [builder.element(v, place) for v in (a, b)]), place]
-
-        return builder.each(a.array_type.shape, [("put", room)], added)[0]
+        return self.each_number(a.type, lambda x, y: self.builder.apply("add", [x, y]), a, b)
 
     def results(
         self, values: Iterable[Value], derivatives: Iterable[Derivative | None]
@@ -95,7 +150,7 @@ class Differentiation:
         for kind, each in derivatives:
             value = each.value if each else self.none_of(kind)
             flag = each and each.connected
-            found += [value, flag or self.builder.constant(each is not None)]
+            found += [value, flag or self.flag(kind, each is not None)]
         return tuple(found)
 
     def none_of(self, kind: Type) -> Value:
@@ -119,7 +174,16 @@ def passed(derivatives: Sequence[Derivative]) -> tuple[Value, ...]:
 def values_of(values: Iterable[Value]) -> tuple[Value, ...]:
     """New values for the derivatives of some values: each derivative, and whether it is
     connected."""
-    return tuple([Value(kind) for value in values for kind in (value.type, BOOL)])
+    return tuple([Value(kind) for value in values for kind in (value.type, flags_of(value.type))])
+
+
+def flags_of(kind: Type) -> Type:
+    """The type of what says whether a value of a type is connected."""
+    return ArrayType(BOOL, kind.shape) if is_list(kind) else BOOL  # type: ignore[union-attr]
+
+
+def is_list(kind: Type) -> bool:
+    return isinstance(kind, ArrayType) and kind.listed
 
 
 def pairs(values: Iterable[Value]) -> list[Derivative]:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ...ir.instructions import Block, Call, Constant, Region, Value
-from ...ir.types import BOOL, STACK, ArrayType, has_tangents
+from ...ir.types import STACK, ArrayType, has_tangents
 from ..calls import Regions, Rule
 from ..copying import copied, inlined
 from ..hoisting import hoist
 from .activity import varied
 from .block_pullbacks import BlockPullback
-from .tangents import Derivative, Derivatives, pairs, passed, values_of
+from .tangents import Derivative, Derivatives, flags_of, is_list, pairs, passed, values_of
 
 
 def vjp(
@@ -44,7 +44,7 @@ def vjp(
     targets = block.results if of is None else [block.results[k] for k in of]
     targets = [value for value in targets if has_tangents(value.type)]
     seeds = [Value(value.type) for value in (*targets, *[inputs[k] for k in sums])]
-    flags = {k: Value(BOOL) for k in unsure}
+    flags = {k: Value(flags_of(seeds[k].type)) for k in unsure}
     pullback = Pullback(block, varied(block, inputs), regions or Regions())
     pullback.regions.verify_rules(block, pullback.varied)
     n = len(targets)
@@ -93,9 +93,10 @@ def divided(
 
     The forward part also takes a stack, and gives the stack with the residuals on top. The pullback
     takes this stack; then cotangents of the results at the positions `of`; for those at the
-    positions `unsure` among them whether they are connected; and the cotangents so far of the
-    parameters of `wrt` that are arrays. It gives the stack as it was, and for each parameter of
-    `wrt` its cotangent and whether it is connected.
+    positions `unsure` among them whether they are connected; the cotangents so far of the
+    parameters of `wrt` that are arrays; and for lists among these which numbers are connected. It
+    gives the stack as it was, and for each parameter of `wrt` its cotangent and whether it is
+    connected.
 
     Raises NoRule.
     """
@@ -110,16 +111,22 @@ def divided(
     size, given = len(block.instructions), Value(STACK)
     kept, pullback.stack = pullback.stack or start, given
     seeds = [Value(block.results[k].type) for k in of]
-    flags = {k: Value(BOOL) for k in unsure}
+    flags = {k: Value(flags_of(seeds[k].type)) for k in unsure}
     arrays = {value: Value(value.type) for value in inputs if isinstance(value.type, ArrayType)}
+    lists = {value: Value(flags_of(value.type)) for value in arrays if is_list(value.type)}
     nothing = pullback.builder.constant(False)
-    cotangents = {value: Derivative(array, nothing) for value, array in arrays.items()}
+    cotangents = {
+        value: Derivative(array, lists.get(value, nothing)) for value, array in arrays.items()
+    }
     for k, seed in enumerate(seeds):
         pullback.add(cotangents, block.results[of[k]], Derivative(seed, flags.get(k)))
     pullback.back(block, cotangents)
     found = pullback.results(inputs, map(cotangents.get, inputs))
     ahead = Block((*block.parameters, start), block.instructions[:size], (*block.results, kept))
-    back = Block((given, *seeds, *flags.values(), *arrays.values()), block.instructions[size:])
+    back = Block(
+        (given, *seeds, *flags.values(), *arrays.values(), *lists.values()),
+        block.instructions[size:],
+    )
     back.results = (pullback.stack, *found)
     pullback.keep(ahead, back, given, {})
     return Region(f"{region.name}_keep", ahead), Region(f"{region.name}_back", back)
@@ -157,18 +164,23 @@ class Pullback(BlockPullback):
         sums = [self.handed_over(v, cotangents) for v in operands]
         after, results = Value(STACK), values_of(operands)
         arrays = [each.value for each in sums if each is not None]
+        for each in sums:
+            if each is not None and is_list(each.value.type):
+                arrays.append(each.connected or self.flag(each.value.type, True))
         self.builder.add(
             Call(back, (self.stack, *passed(given), *arrays), (after, *results), made.span)
         )
         self.stack = after
         for operand, before, part in zip(operands, sums, pairs(results), strict=True):
-            connected = self.either(before.connected, part.connected) if before else part.connected
+            connected = part.connected
+            if before is not None and not is_list(operand.type):
+                connected = self.either(before.connected, connected)
             self.add(cotangents, operand, Derivative(part.value, connected))
 
     def by_rule(self, made: Call, rule: Rule, cotangents: Derivatives) -> None:
         """The pullback of a call of a function with a rule of its own: the rule, inlined."""
         given = [cotangents.pop(value, None) for value in made.results]
-        there = [each.connected for each in given if each is not None]
+        there = [self.some(each.connected) for each in given if each is not None]
         if not there:
             return
         dys = [
@@ -185,7 +197,8 @@ class Pullback(BlockPullback):
             surely = known.get(share.connected)
             if surely is not False:
                 connected = arrives if surely else self.both(arrives, share.connected)
-                self.add(cotangents, operand, Derivative(share.value, connected))
+                flag = self.of_all(operand.type, connected)
+                self.add(cotangents, operand, Derivative(share.value, flag))
 
     def again(self, made: Call, cotangents: Derivatives) -> None:
         """The pullback of a call that computes the call again. All cotangents are passed to it, so
