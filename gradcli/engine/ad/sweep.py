@@ -163,6 +163,10 @@ class Sweep(PartCotangents):
                 pending[in0] = pending[in0] + c if in0 in pending else c
                 pending[in1] = pending[in1] + d if in1 in pending else d
             return
+        if site.op is PART and type(g) is float and type(y) is float:
+            self.site = site
+            self.add_part(in0, a[0], b["index"], g)
+            return
         inputs = inputs_of(in0, in1)
         if site.op.elementwise:
             self.elementwise(Passed(number, site, operands_of(site, a, b), inputs, g, y))
@@ -294,7 +298,9 @@ class Sweep(PartCotangents):
 
     def add_part(self, n: int, parts: int, index: int, g: Any) -> None:
         """Adds the cotangent of one result to those of an operation with several results."""
-        whole = self.cotangents.setdefault(n, [None] * parts)
+        whole = self.cotangents.get(n)
+        if whole is None:
+            whole = self.cotangents[n] = [None] * parts
         whole[index] = (
             g
             if whole[index] is None

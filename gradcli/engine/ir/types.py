@@ -77,6 +77,11 @@ OF_DTYPE = {"float64": F64, "float32": F32, "int64": I64, "bool": BOOL}
 DTYPES = {scalar: name for name, scalar in OF_DTYPE.items()}
 
 
+def is_list(kind: Type) -> bool:
+    """Whether a value of a type is a list."""
+    return isinstance(kind, ArrayType) and kind.listed
+
+
 def is_float(kind: Type) -> bool:
     return kind in FLOATS
 

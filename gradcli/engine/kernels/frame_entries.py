@@ -48,7 +48,8 @@ from ..values.kinds import (
 )
 from .list_room import ListRoom
 from .region_tables import arrays_of, columns_with_room, entry_of
-from .region_values import is_long, list_type, scalar_type
+from .region_values import as_parameter, is_long, list_type, scalar_type
+from .traced_lists import TracedList
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -183,7 +184,7 @@ class _Observer:
         if isinstance(value, Op) or type(value) is str or value is None:
             return Thing(value)
         if type(value) is List and (whole := self.long_list(value, is_assigned)):
-            return self.taken(value, ArrayEntry(whole, variable=False))
+            return self.taken(as_parameter(value), ArrayEntry(whole, variable=False))
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return ListEntry(tuple(self.entries(value.items, depth)))
         if type(value) is List and len(value) > MAX_ELEMENTS:
@@ -206,7 +207,7 @@ class _Observer:
         """The type of a list that is one parameter, which the region only reads; None for other
         lists. Such a list has many numbers, or many lists of numbers of one length; if it is
         assigned, so many that they can't be items of their own."""
-        kind = list_type(value) if len(value) > FEW else None
+        kind = list_type(value, traced=True) if len(value) > FEW else None
         if kind is None or not is_long(kind) or not self.is_of_run(kind.element):
             return None
         return kind if not is_assigned or len(value) > MAX_ELEMENTS else None
@@ -226,10 +227,12 @@ class _Observer:
 
     def with_columns(self, value: List, room: int, size: Scalar | KnownInt) -> Entry | None:
         """A list with items of one form as a table with room. None if it can't be one."""
-        columns = columns_with_room(value, room)
+        columns = columns_with_room(value, room, traced=True)
         if columns is None:
             return None
-        self.values += [*arrays_of(columns), len(value)]
+        for array in arrays_of(columns):
+            self.take(array)
+        self.take(len(value))
         return TableEntry(entry_of(columns), size)
 
     def variable(self, variable: Variable) -> Entry:
@@ -271,12 +274,17 @@ class _Observer:
 
     def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
         """Adds a value to the parameters; returns its entry."""
-        if type(value) is tuple or type(value) is Dual:
+        self.take(value)
+        return entry
+
+    def take(self, value: Any) -> None:
+        """Adds a value to the parameters."""
+        if type(value) in (tuple, Dual, TracedList):
+            depth = value.depth if type(value) is TracedList else depth_of(value)
             # at least 1: what only `watch` has asked for counts as no derivative yet
-            self.depth = max(self.depth, depth_of(value), 1)
+            self.depth = max(self.depth, depth, 1)
             self.traced.add(len(self.values))
         self.values.append(value)
-        return entry
 
     def entries(self, values: Iterable[Any], depth: int) -> Iterator[Entry]:
         return (self.entry(value, depth + 1) for value in values)

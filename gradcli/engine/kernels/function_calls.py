@@ -9,7 +9,7 @@ from ...diagnostics import Span
 from ..codegen.step_back import StepBack
 from ..lowering.frame_calls import lower_call
 from ..lowering.held.flow import draws
-from ..lowering.result_kinds import has_long_lists
+from ..lowering.result_kinds import is_unrecorded
 from ..passes.rules import NoRule
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -18,7 +18,7 @@ from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe_values
 from .plain_values import Reader, numbers_read, readers_of
 from .reach import Reach
-from .region_values import as_parameter, held_of
+from .region_values import as_parameter, counts_in, held_of
 from .variants import Variant, Variants
 
 
@@ -69,8 +69,8 @@ class FunctionCalls:
         call = self._calls.of(observed, (tuple(names), draws), work)
         if call is None or isinstance(call, int):
             return UNSET
-        if observed.is_boxed and call.has_long_lists:
-            return UNSET  # each number would have to be recorded
+        if observed.is_boxed and call.is_unrecorded:
+            return UNSET
         shared = observed.variables & call.aliases
         if not observed.is_boxed and not shared:
             self._last = names, readers_of(call.entries, values), call
@@ -80,8 +80,8 @@ class FunctionCalls:
 class FunctionCall(Variant):
     """Makes the calls with values of one kind.
 
-    entries         of the function and its arguments
-    has_long_lists  whether the result has lists of many numbers
+    entries        of the function and its arguments
+    is_unrecorded  whether the result has something that can't be recorded
     """
 
     def __init__(
@@ -97,7 +97,8 @@ class FunctionCall(Variant):
         function, *arguments = self.entries[:-2] if draws else self.entries
         lowered = lower_call(function, arguments, names, span, observed.real, most, draws)
         super().__init__(lowered.region, lowered.regions)
-        self._kind, self.has_long_lists = lowered.kind, has_long_lists(lowered.kind)
+        self._kind, self.is_unrecorded = lowered.kind, is_unrecorded(lowered.kind)
+        self.counts = counts_in([lowered.kind], self.flags)
 
     def run(
         self, run: Run, site: Site, numbers: list[Any], variables: Set[int] = frozenset()

@@ -51,7 +51,7 @@ def _of(source: Source) -> tuple[Any, Any]:
     kind = list_type(held)
     if kind is None:
         n = len(held)
-        is_table = n > MAX_ELEMENTS and columns_with_room(held, n) is not None
+        is_table = n > MAX_ELEMENTS and columns_with_room(held, n, traced=True) is not None
         return (ITEMS, held) if is_table else (None, None)
     if len(kind.shape) == 1:
         return ITEMS, as_parameter(held)

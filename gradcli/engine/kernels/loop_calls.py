@@ -12,7 +12,7 @@ from ..codegen.step_back import StepBack
 from ..lowering.frame_loops import HEAD, Iterated, lower_loop
 from ..lowering.held.flow import assigned, draws, grown, touches_variables
 from ..lowering.held.names import DRAWS, RETURNED, STOPPED
-from ..lowering.result_kinds import has_long_lists
+from ..lowering.result_kinds import is_unrecorded
 from ..lowering.variable_loops import slots_into
 from ..passes.rules import NoRule
 from ..trace.run import Run
@@ -25,7 +25,7 @@ from .iterations import Items, Ran, Sequences
 from .list_room import ListRoom
 from .reach import Reach
 from .region_op import REGION
-from .region_values import MISSING, as_parameter, held_of
+from .region_values import MISSING, as_parameter, counts_in, held_of
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variant, Variants
 
@@ -76,8 +76,8 @@ class LoopCalls:
         call = self._calls.of(observed, (sequences.over, self._room.size), work)
         if isinstance(call, int):
             return call
-        if call is None or (observed.is_boxed and call.has_long_lists):
-            return None  # each number of a list would have to be recorded
+        if call is None or (observed.is_boxed and call.is_unrecorded):
+            return None
         calls = -(-len(rest) // len(some)) if is_counted else 1
         try:
             ran, new = call.run(frame[0], self._site, some, observed, calls)
@@ -142,7 +142,7 @@ def _at_a_time(observed: Observed) -> int:
 class LoopCall(Variant):
     """Runs iterations of a loop for values of one kind in its frame.
 
-    has_long_lists  whether names hold lists of many numbers after iterations
+    is_unrecorded  whether names hold something after iterations that can't be recorded
     """
 
     head, flags = HEAD, 2
@@ -160,7 +160,8 @@ class LoopCall(Variant):
         lowered = lower_loop(node, observed.entries, over, room, observed.real, most, alive)
         super().__init__(lowered.region, lowered.regions)
         self._changed = lowered.changed
-        self.has_long_lists = any(map(has_long_lists, self._changed.values()))
+        self.is_unrecorded = any(map(is_unrecorded, self._changed.values()))
+        self.counts = counts_in(self._changed.values(), self.flags)
 
     def run(
         self, run: Run, site: Site, iterations: Items, observed: Observed, calls: int

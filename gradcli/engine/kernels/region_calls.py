@@ -7,8 +7,10 @@ it is to be differentiated again. The pullback computes the region again from it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, wraps
+from itertools import chain
+from math import prod
 from typing import Any, TypeVar, cast
 
 from ..backends.backend import CPU, Backend
@@ -17,7 +19,7 @@ from ..codegen.kernel import device_kernel, is_large
 from ..codegen.plain_first import PlainFirst
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
-from ..ir.types import F64, ArrayType, Type, dtype_of, has_tangents
+from ..ir.types import ArrayType, has_tangents, is_list
 from ..passes.arrays.fusion import has_each
 from ..passes.calls import Regions
 from ..passes.derivatives.activity import leading, varied
@@ -25,13 +27,23 @@ from ..passes.derivatives.checkpoints import in_blocks
 from ..passes.derivatives.jvp import jvp
 from ..passes.derivatives.vjp import pullback_of
 from ..passes.pipeline import compiled_form, simplified
-from ..passes.rules import NoRule
-from ..trace.pullbacks import Linearized, Passed, ReverseSweep
 from ..trace.recording import record_parts
 from ..trace.run import Run
 from ..trace.tape import Site
-from ..values.boxes import UNBOXED, Dual, level_of, lowered
+from ..values.boxes import UNBOXED, Dual
+from .linearized_regions import LinearizedRegion
 from .region_op import REGION
+from .traced_lists import Places as NumberPlaces
+from .traced_lists import (
+    apart,
+    derivatives_of,
+    level_in,
+    lowered_in,
+    numbers_in,
+    operands_of,
+    places_at,
+    put,
+)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Places = tuple[int, ...]
@@ -70,13 +82,15 @@ class RegionCall:
         in_blocks: Callable[[], RegionCall] | None = None,
         stack_bytes: int | None = None,
         is_derived: bool = False,
+        counts: Mapping[int, int] = {},
     ) -> None:
-        """`in_blocks` returns the same call with loops in blocks, if that isn't made of the region
-        itself. `stack_bytes` limits a stack of the kernel, in place of the policy. `is_derived`:
-        whether this is a derivative of a call that has been made."""
+        """`counts`: by the positions of results that are lists, which result is the number of their
+        first rows that the program gets. `in_blocks` returns the same call with loops in blocks, if
+        that isn't made of the region itself. `stack_bytes` limits a stack of the kernel, in place
+        of the policy. `is_derived`: whether this is a derivative of a call that has been made."""
         self.is_derived = is_derived
         self.regions, self._untraced = regions or Regions(), untraced
-        self._given = region
+        self._given, self._counts = region, counts
         self._in_blocks, self._stack_bytes = in_blocks, stack_bytes
         self._made: dict[tuple[Any, ...], Any] = {}  # by methods, and their arguments
         self._asked: dict[Places, Places] = {}  # the results that are differentiated first
@@ -111,36 +125,57 @@ class RegionCall:
 
         Raises StepBack; NoRule where a derivative isn't compiled.
         """
-        level = max(map(level_of, values), default=UNBOXED)
+        level = max(map(level_in, values), default=UNBOXED)
         if level == UNBOXED:
             return self.run_on(run.backend, values, calls)
-        boxed = {k for k, value in enumerate(values) if level_of(value) == level}
+        boxed = {k for k, value in enumerate(values) if level_in(value) == level}
         active = tuple([k for k in self._leading if k in boxed])
         moving = self.moving(active)
-        below = [lowered(value, level) for value in values]
+        below = [lowered_in(value, level) for value in values]
         if not moving:
             return self.apply(run, site, below, calls)
-        if type(values[active[0]]) is Dual:
-            tangents = [values[k].tangent for k in active]
-            self._verify(self.forward(active), run.backend)
-            found, moved = self.pushed(run, site, [*below, *tangents], calls, active)
-            for k, tangent in moved.items():
-                found[k] = Dual(found[k], tangent, level)
+        places = places_at(values, active, level)
+        boxes = numbers_in(values, places)
+        if type(boxes[0]) is Dual:
+            self._verify(self.forward(active, self.has_lists(active)), run.backend)
+            along = [box.tangent for box in boxes]
+            found, outputs, tangents = self.pushed(run, site, below, places, along, calls)
+            pairs = zip(
+                numbers_in(found, outputs), chain.from_iterable(tangents.values()), strict=True
+            )
+            put(found, outputs, [y if t is None else Dual(y, t, level) for y, t in pairs])
             return found
-        if run.captures is not None and any(map(run.captures, [values[k] for k in active])):
+        if run.captures is not None and any(map(run.captures, boxes)):
             raise StepBack  # the interpreter tells where, if the result depends on it
         # Raises now if the pullback isn't compiled.
-        self._verify(self.backward(active, moving), run.backend)
+        self._verify(self.backward(active, moving, self.has_lists((), moving)), run.backend)
         found = self.apply(run, site, below, calls)
-        trace = values[active[0]][2].trace
-        pullback = LinearizedRegion(self, moving, below, calls)
-        outputs = [found[k] for k in moving]
-        recorded = record_parts(
-            trace, site.in_derivative(self.op), values, below, pullback, outputs, active
+        outputs = self.outputs(moving, found)
+        pullback = LinearizedRegion(self, below, places, outputs, calls)
+        operands, primals, at = operands_of(values, below, places)
+        trace, own, results = (
+            boxes[0][2].trace,
+            site.in_derivative(self.op),
+            numbers_in(found, outputs),
         )
-        for k, value in zip(moving, recorded, strict=True):
-            found[k] = value
+        put(found, outputs, record_parts(trace, own, operands, primals, pullback, results, at))
         return found
+
+    def has_lists(self, active: Places, of: Places = ()) -> bool:
+        """Whether some parameters, or some results, are lists."""
+        block = self.region.block
+        values = [*[block.parameters[k] for k in active], *[block.results[k] for k in of]]
+        return any(is_list(value.type) for value in values)
+
+    def outputs(self, some: Places, found: list[Any]) -> NumberPlaces:
+        """The numbers and arrays among some of the results that the program gets."""
+        outputs: NumberPlaces = {}
+        for k in some:
+            kind, outputs[k] = self.region.block.results[k].type, None
+            if isinstance(kind, ArrayType) and kind.listed:
+                rows = found[self._counts[k]] if k in self._counts else kind.shape[0]
+                outputs[k] = list(range(rows * prod(kind.shape[1:])))
+        return outputs
 
     def run(self, numbers: list[Any], calls: int = 1) -> list[Any]:
         """The results for plain numbers. Raises StepBack."""
@@ -182,16 +217,31 @@ class RegionCall:
             raise StepBack
 
     def pushed(
-        self, run: Run, site: Site, values: list[Any], calls: int, active: Places
-    ) -> tuple[list[Any], dict[int, Any]]:
-        """The results, and the tangents by the positions of their results. `values` are the
-        parameters, and the tangents of the active ones. Raises StepBack, and NoRule."""
-        results = self.region.block.results
-        found = self.forward(active).apply(run, site, values, calls)
-        floats = [k for k, value in enumerate(results) if has_tangents(value.type)]
-        given, rest = found[: len(results)], found[len(results) :]
-        triples = zip(floats, rest[::2], rest[1::2], strict=True)
-        return given, {k: tangent for k, tangent, connected in triples if connected}
+        self,
+        run: Run,
+        site: Site,
+        values: list[Any],
+        places: NumberPlaces,
+        along: Sequence[Any],
+        calls: int,
+    ) -> tuple[list[Any], NumberPlaces, dict[int, list[Any]]]:
+        """The results; the numbers and arrays among these that are floats; and by result their
+        tangents, None where there is none. `along` are those of numbers and arrays among the
+        parameters. Raises StepBack, and NoRule."""
+        block = self.region.block
+        has_lists = self.has_lists(tuple(places))
+        if not has_lists:
+            pairs = [(k, t) for k, t in zip(places, along, strict=True) if t is not None]
+            places, along = dict.fromkeys([k for k, _ in pairs]), [t for _, t in pairs]
+        kinds = [value.type for value in block.parameters]
+        tangents, flags = derivatives_of(places, along, kinds)
+        given = [*values, *tangents, *(flags if has_lists else ())]
+        found = self.forward(tuple(places), has_lists).apply(run, site, given, calls)
+        results, rest = found[: len(block.results)], found[len(block.results) :]
+        floats = [k for k, value in enumerate(block.results) if has_tangents(value.type)]
+        outputs = self.outputs(tuple(floats), results)
+        triples = zip(outputs.items(), rest[::2], rest[1::2], strict=True)
+        return results, outputs, {k: apart(t, there, own) for (k, own), t, there in triples}
 
     def reads(self, result: int, operand: int, values: list[Any]) -> tuple[Any, Any] | None:
         """Which elements of a result depend on which of an operand; see `Linearized.reads`."""
@@ -218,10 +268,12 @@ class RegionCall:
         return tuple([k for k, value in enumerate(block.parameters) if value in leads])
 
     @made_once
-    def forward(self, active: Places) -> RegionCall:
-        """The region of the results and their tangents."""
-        forward = jvp(self.region, active, self.regions)
-        return self._derivative(forward, lambda: self.in_blocks.forward(active))
+    def forward(self, active: Places, unsure: bool = False) -> RegionCall:
+        """The region of the results and their tangents. `unsure`: whether it takes what says which
+        of the active parameters have tangents, too."""
+        flags = range(len(active)) if unsure else ()
+        forward = jvp(self.region, active, self.regions, flags)
+        return self._derivative(forward, lambda: self.in_blocks.forward(active, unsure))
 
     @made_once
     def backward(self, active: Places, of: Places, unsure: bool = False) -> RegionCall:
@@ -232,19 +284,22 @@ class RegionCall:
         return self._derivative(back, lambda: self.in_blocks.backward(active, of, unsure))
 
     def pullback(
-        self, active: Places, moving: Places, given: dict[int, Any], is_final: bool
+        self, active: Places, outputs: NumberPlaces, given: Sequence[Any], is_final: bool
     ) -> tuple[RegionCall, list[Any]]:
         """The region of the active parameters' cotangents, and what it takes besides the
-        parameters. `given` are the cotangents of some of the `moving` results. Where these are now
-        some and now others, such as for the gradient of one output of a program and then another,
-        one region takes them all, if its cotangents are final: a derivative of it would take too
-        long to compile."""
-        of = tuple(given)
-        if not is_final or of in (moving, self._asked.setdefault(active, of)):
-            return self.backward(active, of), list(given.values())
-        results = self.region.block.results
-        all_given = [given[k] if k in given else _zero(results[k].type) for k in moving]
-        return self.backward(active, moving, True), [*all_given, *[k in given for k in moving]]
+        parameters. `given` are the cotangents of numbers and arrays among the results; None for
+        none. Where there are now some and now others, such as for the gradient of one output of a
+        program and then another, one region takes them all, if its cotangents are final: a
+        derivative of it would take too long to compile."""
+        moving, results = tuple(outputs), self.region.block.results
+        if not self.has_lists((), moving):
+            pairs = [(k, c) for k, c in zip(moving, given, strict=True) if c is not None]
+            of = tuple([k for k, _ in pairs])
+            if not is_final or of in (moving, self._asked.setdefault(active, of)):
+                return self.backward(active, of), [c for _, c in pairs]
+        kinds = [value.type for value in results]
+        cotangents, flags = derivatives_of(outputs, given, kinds)
+        return self.backward(active, moving, True), [*cotangents, *flags]
 
     def _derivative(self, region: Region, in_blocks: Callable[[], RegionCall]) -> RegionCall:
         return RegionCall(
@@ -272,73 +327,3 @@ def cost_of(region: Region, regions: Regions) -> int:
     whole = [region, *regions.called_by(region)]
     size = sum([size_of(each.block) for each in whole])
     return policy().heat.work_each * size * (ALL_PASSES if has_each(*whole) else 1)
-
-
-def _zero(kind: Type) -> Any:
-    """The cotangent of a result that has none."""
-    if kind == F64:
-        return 0.0
-    zeros = CPU.xp.zeros(kind.shape if isinstance(kind, ArrayType) else (), dtype_of(kind))
-    return zeros if isinstance(kind, ArrayType) else zeros[()]
-
-
-class LinearizedRegion(Linearized):
-    """The options of a region's record: the call, its parameters, and about how many calls like it
-    there are."""
-
-    __slots__ = ("_call", "_calls", "_moving", "_values")
-
-    def __init__(self, call: RegionCall, moving: Places, values: list[Any], calls: int) -> None:
-        self._call, self._moving, self._values, self._calls = call, moving, values, calls
-
-    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
-        """Pulls the cotangents of the moving results back to the record's inputs."""
-        values, site = list(self._values), record.site
-        if sweep.recorded:
-            for k, n in zip(site.operands, record.inputs, strict=True):
-                values[k] = (values[k], n, sweep.segment.holder(n))
-        given = {k: c for k, c in zip(self._moving, record.g, strict=True) if c is not None}
-        is_final = not sweep.recorded and not self._call.is_derived
-        call, cotangents = self._call.pullback(site.operands, self._moving, given, is_final)
-        values += cotangents
-        try:
-            found = call.apply(sweep.run, site, values, self._calls)
-        except (StepBack, MemoryError):  # for want of memory: the region itself did not
-            found = self.pulled_in_blocks(sweep.run, site, values, call)
-        for n, c, connected in zip(record.inputs, found[::2], found[1::2], strict=True):
-            if connected and (sweep.marked is None or n in sweep.marked):
-                sweep.add(n, c)
-
-    @property
-    def code(self) -> RegionCall:
-        return self._call
-
-    def reads(self, result: int, operand: int) -> tuple[Any, Any] | None:
-        return self._call.reads(self._moving[result], operand, self._values)
-
-    def pushes(self, operands: Places) -> bool:
-        try:
-            self._call.forward(operands)
-        except NoRule:
-            return False
-        return True
-
-    def push(self, run: Run, site: Site, along: list[Any]) -> list[Any]:
-        """The tangents of the moving results."""
-        moved = [(k, t) for k, t in zip(site.operands, along, strict=True) if t is not None]
-        active = tuple([k for k, _ in moved])
-        values = [*self._values, *[t for _, t in moved]]
-        try:
-            _, tangents = self._call.pushed(run, site, values, self._calls, active)
-        except StepBack:  # for want of memory: the region itself did not
-            raise MemoryError from None
-        return [tangents.get(k) for k in self._moving]
-
-    def pulled_in_blocks(
-        self, run: Run, site: Site, values: list[Any], call: RegionCall
-    ) -> list[Any]:
-        """The cotangents, computed with loops in blocks."""
-        try:
-            return call.in_blocks.apply(run, site, values, self._calls)
-        except StepBack:
-            raise MemoryError from None

@@ -11,16 +11,19 @@ from ..ir.types import OF_DTYPE, ArrayType, dtype_of
 from ..lowering.entries import ArrayEntry, Entry, ListEntry, RecordEntry
 from ..lowering.held.columns import LARGEST
 from ..values.kinds import List
-from .region_values import list_type, plain_items
+from .region_values import list_type, numbers_in
+from .traced_lists import TracedList, of_numbers
 
 
-def columns_with_room(value: List, room: int) -> Any:
+def columns_with_room(value: List, room: int, traced: bool = False) -> Any:
     """The columns of a list, in the form of an item: pairs of an array and whether it stands for a
-    list of numbers. None if the items aren't plain numbers, or arrays, of one form."""
+    list of numbers. None if the items aren't numbers, or arrays, of one form; if `traced`, floats
+    may be traced, or have tangents."""
     rows, first = value.items, value.items[0]
     kinds = set(map(type, rows))
-    if (kind := list_type(value)) is not None and room * kind.size <= LARGEST * len(rows):
-        return _array(plain_items(value), dtype_of(kind.element), kind.shape, room), True
+    if (kind := list_type(value, traced)) is not None and room * kind.size <= LARGEST * len(rows):
+        numbers = of_numbers(numbers_in(value), dtype_of(kind.element), kind.shape)
+        return _with_room(numbers, room), True
     if kinds == {bool}:
         return _array(rows, bool, (len(rows),), room), True
     if kinds == {CPU.ndarray} and len({(row.shape, row.dtype) for row in rows}) == 1:
@@ -28,10 +31,10 @@ def columns_with_room(value: List, room: int) -> Any:
         return (_array(rows, first.dtype, (len(rows), *first.shape), room), False) if fits else None
     if kinds == {List} and first.items and set(map(len, rows)) == {len(first)}:
         parts = zip(*[row.items for row in rows], strict=True)
-        columns = [columns_with_room(List(list(part)), room) for part in parts]
+        columns = [columns_with_room(List(list(part)), room, traced) for part in parts]
         return None if any(column is None for column in columns) else List(columns)
     if kinds == {dict} and first and set(map(tuple, rows)) == {tuple(first)}:
-        by_key = {k: columns_with_room(List([row[k] for row in rows]), room) for k in first}
+        by_key = {k: columns_with_room(List([row[k] for row in rows]), room, traced) for k in first}
         return None if any(column is None for column in by_key.values()) else by_key
     return None
 
@@ -40,6 +43,13 @@ def _array(items: Any, dtype: Any, shape: tuple[int, ...], room: int) -> Any:
     found = CPU.xp.zeros((room, *shape[1:]), dtype)
     found[: shape[0]] = items
     return found
+
+
+def _with_room(numbers: Any, room: int) -> Any:
+    """A list of numbers with room for more."""
+    if type(numbers) is TracedList:
+        return TracedList(_with_room(numbers.array, room), numbers.boxes)
+    return _array(numbers, numbers.dtype, numbers.shape, room)
 
 
 def entry_of(columns: Any) -> Entry:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
 from ..backends.backend import CPU, shape_of
-from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar
+from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar, dtype_of
 from ..lowering.held.kinds import (
     FEW,
     Kind,
@@ -24,15 +24,16 @@ from ..lowering.held.kinds import (
     types_of,
 )
 from ..lowering.values.arrays import MAX_ELEMENTS
-from ..values.boxes import primal
+from ..values.boxes import Dual, primal
 from ..values.kinds import List
+from .traced_lists import list_of, of_numbers
 
 MISSING = object()
 
 
-def list_type(value: List) -> ArrayType | None:
-    """The type of a list of numbers, or of lists of numbers of one length, as an array. None unless
-    all numbers are plain floats, or all are ints."""
+def list_type(value: List, traced: bool = False) -> ArrayType | None:
+    """The type of a list of numbers, or of lists of numbers of one length. None unless all numbers
+    are floats, or all are ints; if `traced`, floats may be traced, or have tangents."""
     items, shape = value.items, [len(value)]
     while (types := set(map(type, items))) == {List}:
         items = [item.items for item in items]
@@ -41,6 +42,8 @@ def list_type(value: List) -> ArrayType | None:
             return None
         shape += lengths
         items = list(chain.from_iterable(items))
+    if traced and not types.isdisjoint((tuple, Dual)):
+        types = {type(primal(item)) for item in items}
     kind = scalar_type(types.pop()) if len(types) == 1 else None
     return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape), listed=True)
 
@@ -62,12 +65,18 @@ def scalar_type(kind: type) -> Scalar | None:
 
 def as_parameter(value: Any) -> Any:
     """A number, an array, or a list of many numbers, as a region takes it."""
-    return CPU.xp.array(plain_items(value)) if type(value) is List else value
+    kind = list_type(value, traced=True) if type(value) is List else None
+    return (
+        value if kind is None else of_numbers(numbers_in(value), dtype_of(kind.element), kind.shape)
+    )
 
 
-def plain_items(value: Any) -> Any:
-    """A list, and lists in it, as Python's."""
-    return list(map(plain_items, value.items)) if type(value) is List else value
+def numbers_in(value: List) -> list[Any]:
+    """The numbers of a list, and of lists in it, in order."""
+    items = value.items
+    while items and type(items[0]) is List:
+        items = list(chain.from_iterable([row.items for row in items]))
+    return items
 
 
 def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
@@ -100,6 +109,22 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     return next(numbers)
 
 
+def counts_in(kinds: Iterable[Kind], at: int) -> dict[int, int]:
+    """For results of kinds, from a position on: by the positions of columns of tables, those of the
+    numbers of their items."""
+    counts: dict[int, int] = {}
+    for kind in kinds:
+        size = len(list(types_of(kind)))
+        if isinstance(kind, TableOf):
+            counts |= dict.fromkeys(range(at, at + size - 1), at + size - 1)
+        elif isinstance(kind, ListOf | RecordOf):
+            counts |= counts_in(kind.items, at)
+        elif isinstance(kind, MaybeOf | OrNoneOf):
+            counts |= counts_in([kind.kind], at + 1)
+        at += size
+    return counts
+
+
 def _items(columns: Kind, arrays: Iterator[Any], size: int) -> list[Any]:
     """The first items of a table with columns of this kind, made of the next arrays."""
     if isinstance(columns, StoredOf):
@@ -110,15 +135,6 @@ def _items(columns: Kind, arrays: Iterator[Any], size: int) -> list[Any]:
     if isinstance(columns, RecordOf):
         return [dict(zip(columns.keys, row, strict=True)) for row in rows]
     return [List(list(row)) for row in rows]
-
-
-def list_of(array: Any) -> List:
-    """The numbers of an array in lists."""
-    return _in_lists(array if array.dtype.char == "f" else array.tolist(), array.ndim)
-
-
-def _in_lists(items: Any, depth: int) -> List:
-    return List(list(items) if depth == 1 else [_in_lists(item, depth - 1) for item in items])
 
 
 def may_be(a: Any, b: Any) -> bool:

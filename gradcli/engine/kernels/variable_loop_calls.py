@@ -25,6 +25,7 @@ from ..values.kinds import BREAK
 from .frame_entries import Observed
 from .iterations import Items, Ran
 from .region_values import MISSING, as_parameter, held_of
+from .traced_lists import TracedList
 from .variants import Variant, Variants
 
 FIRST = 32  # iterations of the first call, by which the work of all is estimated
@@ -57,7 +58,7 @@ class VariableLoopCalls:
         is_all = len(some) == len(rest)
         if is_all and not self._may_end:
             some = some[:-1]
-        if not some or not _sees_all(run):
+        if not some or not _sees_all(run) or TracedList in map(type, observed.values):
             return None
         call = self._calls.of(observed, (over, observed.traced, room, run.once), work)
         if isinstance(call, int):

@@ -47,12 +47,13 @@ class Variant:
     def __init__(self, region: Region, regions: Regions, untraced: Set[int] = frozenset()) -> None:
         """`regions` has those that it may call; the results at positions `untraced` are never
         recorded."""
+        self.counts: dict[int, int] = {}  # as for `RegionCall`
         self._region, self._regions, self._untraced = region, regions, untraced
         self._cost, self._paid = cost_of(region, regions), -1  # the depth that is paid for
 
     @cached_property
     def _call(self) -> RegionCall:
-        return RegionCall(self._region, self._regions, self._untraced)
+        return RegionCall(self._region, self._regions, self._untraced, counts=self.counts)
 
     def unpaid(self, depth: int, work: float) -> int:
         cost: int = self._cost * PARTS**depth

@@ -16,6 +16,7 @@ from .held.kinds import (
     StoredOf,
     TableOf,
     WordOf,
+    leaves_of,
 )
 
 
@@ -50,3 +51,15 @@ def has_long_lists(kind: Kind) -> bool:
         return has_long_lists(kind.kind)
     is_listed = isinstance(kind, StoredOf) and kind.listed
     return is_listed or isinstance(kind, TableOf | ListOrArrayOf)
+
+
+def is_unrecorded(kind: Kind) -> bool:
+    """Whether something of this kind has a list that isn't recorded where its numbers are traced: a
+    list of arrays whose number isn't known, or one that may be an array."""
+    if isinstance(kind, ListOf | RecordOf):
+        return any(map(is_unrecorded, kind.items))
+    if isinstance(kind, MaybeOf | OrNoneOf):
+        return is_unrecorded(kind.kind)
+    if isinstance(kind, TableOf):
+        return any(isinstance(c, StoredOf) and not c.listed for c in leaves_of(kind.columns))
+    return isinstance(kind, ListOrArrayOf)

@@ -25,6 +25,7 @@ from ...values.boxes import UNBOXED, level_of
 from ...values.kinds import UNSET, Transform
 from ..frame_entries import Observed, observe_values
 from ..region_values import as_parameter, held_of
+from ..traced_lists import TracedList
 from ..variants import Variants
 from .arguments import Argument
 from .regions import MAPPED, MappedRegion, work_of_row
@@ -50,6 +51,8 @@ class MappedKernels:
         make it: where the `work` done so far, and that on `numbers` of all calls' arguments, don't
         pay for a kernel, or there is none. Raises StepBack."""
         observed = observe_values(run, [function.function, *[each.first for each in arguments]])
+        if any(type(value) is TracedList for value in observed.values):
+            return UNSET
         is_boxed = observed.is_boxed or any(level_of(each.value) != UNBOXED for each in arguments)
         if is_boxed and not run.rows_as_one:
             return UNSET

@@ -28,7 +28,7 @@ from ...ir.instructions import (
     every,
 )
 from ...ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
-from ...ir.types import STACK, ArrayType, Scalar, element_of, has_tangents
+from ...ir.types import STACK, ArrayType, Scalar, element_of, has_tangents, is_list
 from ..calls import Regions
 from ..copying import copied, defined, used
 from ..rules import tangent
@@ -39,7 +39,6 @@ from .tangents import (
     Derivatives,
     Differentiation,
     flags_of,
-    is_list,
     pairs,
     passed,
     values_of,

@@ -29,11 +29,11 @@ from ...ir.instructions import (
     Value,
 )
 from ...ir.scalars import CHOOSE, RESTATED, WHERE, differentiated
-from ...ir.types import BOOL, ArrayType, Scalar, Type, element_of, strides
+from ...ir.types import BOOL, ArrayType, Scalar, Type, element_of, is_list, strides
 from ..copying import copied, defined, rebuilt
 from ..rules import share
 from .structural import shares
-from .tangents import Derivative, Derivatives, Differentiation, is_list
+from .tangents import Derivative, Derivatives, Differentiation
 
 
 class Share(NamedTuple):

@@ -179,11 +179,7 @@ def values_of(values: Iterable[Value]) -> tuple[Value, ...]:
 
 def flags_of(kind: Type) -> Type:
     """The type of what says whether a value of a type is connected."""
-    return ArrayType(BOOL, kind.shape) if is_list(kind) else BOOL  # type: ignore[union-attr]
-
-
-def is_list(kind: Type) -> bool:
-    return isinstance(kind, ArrayType) and kind.listed
+    return ArrayType(BOOL, kind.shape) if isinstance(kind, ArrayType) and kind.listed else BOOL
 
 
 def pairs(values: Iterable[Value]) -> list[Derivative]:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ...ir.instructions import Block, Call, Constant, Region, Value
-from ...ir.types import STACK, ArrayType, has_tangents
+from ...ir.types import STACK, ArrayType, has_tangents, is_list
 from ..calls import Regions, Rule
 from ..copying import copied, inlined
 from ..hoisting import hoist
 from .activity import varied
 from .block_pullbacks import BlockPullback
-from .tangents import Derivative, Derivatives, flags_of, is_list, pairs, passed, values_of
+from .tangents import Derivative, Derivatives, flags_of, pairs, passed, values_of
 
 
 def vjp(
