@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..codegen.step_back import StepBack
 from ..passes.rules import NoRule
@@ -11,14 +11,12 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from .traced_lists import Places, apart, numbers_in, put
 
-if TYPE_CHECKING:
-    from .region_calls import RegionCall
-
 
 class LinearizedRegion(Linearized):
     """The options of a region's record.
 
-    call      the region, which was called with `values`; about so many `calls` like it there are
+    call      the region (`RegionCall`), which was called with `values`; about so many `calls` like
+              it there are
     operands  which numbers and arrays among the parameters are the record's operands, and `outputs`
               which among the results are its results
     """
@@ -26,7 +24,7 @@ class LinearizedRegion(Linearized):
     __slots__ = ("_call", "_calls", "_operands", "_outputs", "_values")
 
     def __init__(
-        self, call: RegionCall, values: list[Any], operands: Places, outputs: Places, calls: int
+        self, call: Any, values: list[Any], operands: Places, outputs: Places, calls: int
     ) -> None:
         self._call, self._values, self._calls = call, values, calls
         self._operands, self._outputs = operands, outputs
@@ -53,13 +51,16 @@ class LinearizedRegion(Linearized):
                 sweep.add(n, share)
 
     @property
-    def code(self) -> RegionCall:
+    def code(self) -> Any:
         return self._call
 
     def reads(self, result: int, operand: int) -> tuple[Any, Any] | None:
         if any(own is not None for own in (*self._operands.values(), *self._outputs.values())):
             return None
-        return self._call.reads([*self._outputs][result], operand, self._values)
+        pairs: tuple[Any, Any] | None = self._call.reads(
+            [*self._outputs][result], operand, self._values
+        )
+        return pairs
 
     def pushes(self, operands: tuple[int, ...]) -> bool:
         active = tuple(self._operands)
@@ -79,11 +80,10 @@ class LinearizedRegion(Linearized):
             raise MemoryError from None
         return [t for k in self._outputs for t in tangents[k]]
 
-    def pulled_in_blocks(
-        self, run: Run, site: Site, values: list[Any], call: RegionCall
-    ) -> list[Any]:
+    def pulled_in_blocks(self, run: Run, site: Site, values: list[Any], call: Any) -> list[Any]:
         """The cotangents, computed with loops in blocks."""
         try:
-            return call.in_blocks.apply(run, site, values, self._calls)
+            found: list[Any] = call.in_blocks.apply(run, site, values, self._calls)
         except StepBack:
             raise MemoryError from None
+        return found
