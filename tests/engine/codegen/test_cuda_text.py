@@ -145,7 +145,7 @@ GROUPS: dict[str, tuple[int, Callable[[], Iterator[Case]]]] = {
     "loops": (68, lambda: cases(SCALARS, LOOPS.values(), orders=2)),
     "recursion": (2, lambda: cases(HEAD, RECURSIVE.values())),
     "small arrays": (
-        36,
+        37,
         lambda: cases(array_programs.HEAD, array_programs.PROGRAMS.values(), orders=0),
     ),
     "large arrays": (44, lambda: cases(SCALARS, LARGE, orders=2)),

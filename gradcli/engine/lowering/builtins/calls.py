@@ -76,15 +76,16 @@ class Builtins(Creation):
         if it is known what they depend on. `is_plain`: without options."""
         real, is_sum = self.builder.real, op.name in _SUMS
         sources = [held.source if isinstance(held, Array) else held for held in operands]
+        known = [v for v in sources if isinstance(v, Value) and v.type in (real, I64)]
         vectors = [held for held in operands if isinstance(held, Array)]
         if (
             not is_plain
             or not (len(vectors) == len(operands) if is_sum else on_scalars(op) and op.partials)
             or any(held.shape != (0,) or held.type != real for held in vectors)
-            or not all(isinstance(v, Value) and v.type in (real, I64) for v in sources)
+            or len(known) < len(sources)
         ):
             raise NotCompiled(f"`{op.name}` of an array without elements is not compiled", span)
-        found = self.connected(self.builder.zero(real), sources)
+        found = self.connected(self.builder.zero(real), known)
         return found if is_sum else Array((0,), (), real, source=found)
 
     def in_one_form(self, op: Op, held: Any, span: Span) -> Any:
