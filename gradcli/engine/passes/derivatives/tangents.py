@@ -45,6 +45,8 @@ class Differentiation:
         """Whether one or both of two derivatives are connected."""
         if a is None or b is None:
             return None
+        if self.builder.known.get(b) is False:
+            return a
         if isinstance(a.type, ArrayType):
             return self.each_number(a.type, lambda x, y: self.either(x, y), a, b)
         return self.builder.operation(WHERE, [a, self.builder.constant(True), b])
