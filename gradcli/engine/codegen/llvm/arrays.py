@@ -41,32 +41,30 @@ class Arrays:
 
     def new(self, kind: Any, size: int) -> Any:
         """A new array of `size` elements, which have no values yet."""
-        make, n = self.builder, ir.Constant(INT, HEAD + _bytes(kind, size))
+        make, n = self.builder, INT(HEAD + _bytes(kind, size))
         memory = self.guards.left.memory
         found = make.call(_new(make.module), [self.frame.arrays, n, memory])
         self.frame.leave_if(make.icmp_unsigned("==", found, NULL), self.frame.step_back)
         return make.bitcast(found, kind)
 
     def fill(self, array: Any, size: int, number: Any) -> None:
-        self.builder.call(
-            _fill(self.builder.module, array.type), [array, ir.Constant(INT, size), number]
-        )
+        self.builder.call(_fill(self.builder.module, array.type), [array, INT(size), number])
 
     def free(self, array: Any, size: int) -> None:
-        make, n = self.builder, ir.Constant(INT, HEAD + _bytes(array.type, size))
+        make, n = self.builder, INT(HEAD + _bytes(array.type, size))
         given = [self.frame.arrays, make.bitcast(array, ADDRESS), n, self.guards.left.memory]
         make.call(_free(make.module), given)
 
     def push(self, stack: Stack, array: Any, size: int) -> None:
         """Pushes a copy of an array on a stack."""
         n = _bytes(array.type, size)
-        start = self.guards.room(stack, ir.Constant(INT, n))
+        start = self.guards.room(stack, INT(n))
         copy(self.builder, self._on_stack(stack, start, array.type), array, size)
 
     def pop(self, stack: Stack, kind: Any, size: int) -> Any:
         """The last array on a stack, in memory of its own."""
         make, found = self.builder, self.new(kind, size)
-        start = make.sub(make.load(stack.used), ir.Constant(INT, _bytes(kind, size)))
+        start = make.sub(make.load(stack.used), INT(_bytes(kind, size)))
         copy(make, found, self._on_stack(stack, start, kind), size)
         make.store(start, stack.used)
         return found
@@ -109,7 +107,7 @@ def copy(builder: Any, to: Any, array: Any, size: int) -> None:
     places = [builder.bitcast(place, ADDRESS) for place in (to, array)]
     builder.call(
         declared(builder.module, "memcpy", kind),
-        [*places, ir.Constant(INT, _bytes(array.type, size))],
+        [*places, INT(_bytes(array.type, size))],
     )
 
 
@@ -121,7 +119,7 @@ def release_arrays(frame: Frame) -> None:
 
 def _link(make: Any, block: Any, k: int) -> Any:
     """The place of the address of the next array (0), or of the one before (1)."""
-    place = make.gep(block, [ir.Constant(INT, k * WORD)])
+    place = make.gep(block, [INT(k * WORD)])
     return make.bitcast(place, ADDRESS.as_pointer())
 
 
@@ -135,7 +133,7 @@ def _new(module: Any) -> Any:
 
     def body(make: Any, first: Any, size: Any, memory: Any) -> Any:
         left = make.sub(make.load(memory), size)
-        with make.if_then(make.icmp_signed("<", left, ir.Constant(INT, 0))):
+        with make.if_then(make.icmp_signed("<", left, INT(0))):
             make.ret(NULL)
         make.store(left, memory)
         block = python(make, "PyMem_RawRealloc", NULL, size)
@@ -147,7 +145,7 @@ def _new(module: Any) -> Any:
         with make.if_then(_is_there(make, following)):
             make.store(block, _link(make, following, 1))
         make.store(block, first)
-        return make.gep(block, [ir.Constant(INT, HEAD)])
+        return make.gep(block, [INT(HEAD)])
 
     takes = [ADDRESS.as_pointer(), INT, INT.as_pointer()]
     return own_function(module, "new_array", ADDRESS, takes, body, noinline=True)
@@ -158,7 +156,7 @@ def _free(module: Any) -> Any:
 
     def body(make: Any, first: Any, array: Any, size: Any, memory: Any) -> None:
         make.store(make.add(make.load(memory), size), memory)
-        block = make.gep(array, [ir.Constant(INT, -HEAD)])
+        block = make.gep(array, [INT(-HEAD)])
         following, before = (make.load(_link(make, block, k)) for k in (0, 1))
         with make.if_else(_is_there(make, before)) as (inside, at_start):
             with inside:

@@ -177,9 +177,9 @@ class Emitter:
             self.arrays.free(first, made.array.array_type.size)
 
     def affine(self, made: Affine) -> None:
-        make, found = self.builder, ir.Constant(INT, made.offset)
+        make, found = self.builder, INT(made.offset)
         for value, step in zip(self.read(made.operands), made.steps, strict=True):
-            own = value if step == 1 else make.mul(value, ir.Constant(INT, step), flags=["nsw"])
+            own = value if step == 1 else make.mul(value, INT(step), flags=["nsw"])
             is_zero = isinstance(found, ir.Constant) and found.constant == 0
             found = own if is_zero else make.add(found, own, flags=["nsw"])
         self.values[made.result] = found
@@ -261,13 +261,13 @@ class Emitter:
 
         def iteration(carried: list[Any]) -> list[Any]:
             results = self.run(made.body, carried)
-            return [make.add(carried[0], ir.Constant(INT, 1)), *results]
+            return [make.add(carried[0], INT(1)), *results]
 
         work = work_of([made.body])
         if is_short := _is_short(made.body, count, work):
             self.guards.count(count.constant * work)
         _, *found = self.loop(
-            [ir.Constant(INT, 0), *self.read(made.initial)],
+            [INT(0), *self.read(made.initial)],
             lambda carried: make.icmp_signed("<", carried[0], count),
             iteration,
             0 if is_short else work,

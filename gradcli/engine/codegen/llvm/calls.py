@@ -56,7 +56,7 @@ class Calls:
         """The result of a Python function of floats. An exception that it raises ends the
         kernel."""
         make, callee = self.builder, self.called.callee(self.frame, name)
-        result = self.frame.variable(ir.Constant(DOUBLE, 0.0))
+        result = self.frame.variable(DOUBLE(0.0))
         raised = make.call(self._caller(len(values)), [result, callee, *values])
         self.frame.leave_if(make.icmp_signed("!=", raised, STATUS(0)), self.frame.raised)
         return make.load(result)

@@ -66,10 +66,10 @@ def draw(make: Any, made: Structural, state: Sequence[Any], place: Any) -> None:
     else:
         start, width = options["low"], options["high"] - options["low"]
     if name == "randint":
-        numbers = [ir.Constant(INT, n) for n in (start, width - 1)]
+        numbers = [INT(n) for n in (start, width - 1)]
     else:
-        numbers = [ir.Constant(DOUBLE, float(n)) for n in (start, width)]
-    size = ir.Constant(INT, prod(dimensions(made.results[0].type)))
+        numbers = [DOUBLE(float(n)) for n in (start, width)]
+    size = INT(prod(dimensions(made.results[0].type)))
     make.call(_filler(make.module, name, place.type), [*state, *numbers, size, place])
 
 
@@ -114,7 +114,7 @@ def _spread(
 def _randint(make: Any, state: Any, low: Any, width: Any, size: Any, into: Any) -> None:
     kind = ir.FunctionType(NOTHING, [ADDRESS, INT, INT, INT, BIT, INT.as_pointer()])
     function = declared(make.module, BOUNDED, kind)
-    make.call(function, [_view(make, state), low, width, size, ir.Constant(BIT, 0), into])
+    make.call(function, [_view(make, state), low, width, size, BIT(0), into])
 
 
 _FILLING = {"normal": _normal, "uniform": _uniform, "randint": _randint}
@@ -133,8 +133,8 @@ def _unit(module: Any) -> Any:
     """The function that returns the next number between 0 and 1."""
 
     def body(make: Any, state: Any) -> Any:
-        bits = make.lshr(make.call(_next(module), [state]), ir.Constant(INT, 11))
-        return make.fmul(make.uitofp(bits, DOUBLE), ir.Constant(DOUBLE, UNIT))
+        bits = make.lshr(make.call(_next(module), [state]), INT(11))
+        return make.fmul(make.uitofp(bits, DOUBLE), DOUBLE(UNIT))
 
     return own_function(module, "draw_unit", DOUBLE, [ADDRESS], body)
 
@@ -145,13 +145,13 @@ def _next(module: Any) -> Any:
     def body(make: Any, state: Any) -> Any:
         generator = make.bitcast(state, GENERATOR.as_pointer())
         used = _part(make, generator, USED)
-        is_spent = make.icmp_unsigned("==", make.load(used), ir.Constant(INT, SIZE))
+        is_spent = make.icmp_unsigned("==", make.load(used), INT(SIZE))
         with make.if_then(is_spent):
             _new_block(make, generator)
-            make.store(ir.Constant(INT, 0), used)
+            make.store(INT(0), used)
         k = make.load(used)
-        make.store(make.add(k, ir.Constant(INT, 1)), used)
-        return make.load(_part(make, generator, make.add(k, ir.Constant(INT, BLOCK))))
+        make.store(make.add(k, INT(1)), used)
+        return make.load(_part(make, generator, make.add(k, INT(BLOCK))))
 
     return own_function(module, "draw_next", INT, [ADDRESS], body)
 
@@ -167,7 +167,7 @@ def _next_half(module: Any) -> Any:
             make.store(make.call(_next(module), [state]), halved)
         make.store(make.zext(make.not_(waits), INT), is_half)
         word = make.load(halved)
-        high = make.lshr(word, ir.Constant(INT, 32))
+        high = make.lshr(word, INT(32))
         return make.trunc(make.select(waits, high, word), WORD)
 
     return own_function(module, "draw_next_half", WORD, [ADDRESS], body)
@@ -176,13 +176,13 @@ def _next_half(module: Any) -> Any:
 def _new_block(make: Any, generator: Any) -> None:
     """Emits Philox on the next block count."""
     blocks = _part(make, generator, BLOCKS)
-    count = make.add(make.load(blocks), ir.Constant(INT, 1))
+    count = make.add(make.load(blocks), INT(1))
     make.store(count, blocks)
-    block = [count, *[ir.Constant(INT, 0)] * (SIZE - 1)]
+    block = [count, *[INT(0)] * (SIZE - 1)]
     key = [make.load(_part(make, generator, KEY + k)) for k in range(2)]
     for n in range(ROUNDS):
         if n:
-            key = [make.add(k, ir.Constant(INT, g)) for k, g in zip(key, GROWTH, strict=True)]
+            key = [make.add(k, INT(g)) for k, g in zip(key, GROWTH, strict=True)]
         (high, low), (up, down) = [
             _product(make, block[2 * k], factor) for k, factor in enumerate(FACTORS)
         ]
@@ -194,8 +194,8 @@ def _new_block(make: Any, generator: Any) -> None:
 
 def _product(make: Any, word: Any, factor: int) -> tuple[Any, Any]:
     """The high and the low word of a product."""
-    whole = make.mul(make.zext(word, WIDE), ir.Constant(WIDE, factor))
-    return make.trunc(make.lshr(whole, ir.Constant(WIDE, 64)), INT), make.trunc(whole, INT)
+    whole = make.mul(make.zext(word, WIDE), WIDE(factor))
+    return make.trunc(make.lshr(whole, WIDE(64)), INT), make.trunc(whole, INT)
 
 
 def _begin(module: Any) -> Any:
@@ -205,8 +205,8 @@ def _begin(module: Any) -> Any:
         for k, word in enumerate(_key(make, seed, number)):
             make.store(word, _part(make, generator, KEY + k))
         for k in (BLOCKS, IS_HALF):
-            make.store(ir.Constant(INT, 0), _part(make, generator, k))
-        make.store(ir.Constant(INT, SIZE), _part(make, generator, USED))
+            make.store(INT(0), _part(make, generator, k))
+        make.store(INT(SIZE), _part(make, generator, USED))
 
     kinds = [GENERATOR.as_pointer(), INT, INT]
     return own_function(module, "draw_begin", NOTHING, kinds, body)
@@ -215,7 +215,7 @@ def _begin(module: Any) -> Any:
 def _key(make: Any, seed: Any, number: Any) -> list[Any]:
     """Emits the key that a seed sequence makes of two numbers that aren't negative. Each is one
     word of 32 bits if it fits, otherwise two."""
-    half, none = ir.Constant(INT, 32), ir.Constant(WORD, 0)
+    half, none = INT(32), WORD(0)
     low, high, first, second = [
         make.trunc(part, WORD) for n in (seed, number) for part in (n, make.lshr(n, half))
     ]
@@ -238,26 +238,25 @@ def _hash(make: Any, constant: int, factor: int) -> Callable[[Any], Any]:
 
     def hashed(word: Any) -> Any:
         nonlocal state
-        word = make.xor(word, ir.Constant(WORD, state))
+        word = make.xor(word, WORD(state))
         state = state * factor % 2**32
-        return _folded(make, make.mul(word, ir.Constant(WORD, state)))
+        return _folded(make, make.mul(word, WORD(state)))
 
     return hashed
 
 
 def _mixed(make: Any, left: Any, right: Any) -> Any:
     left, right = [
-        make.mul(word, ir.Constant(WORD, factor))
-        for word, factor in ((left, MIX_LEFT), (right, MIX_RIGHT))
+        make.mul(word, WORD(factor)) for word, factor in ((left, MIX_LEFT), (right, MIX_RIGHT))
     ]
     return _folded(make, make.sub(left, right))
 
 
 def _folded(make: Any, word: Any) -> Any:
-    return make.xor(word, make.lshr(word, ir.Constant(WORD, 16)))
+    return make.xor(word, make.lshr(word, WORD(16)))
 
 
 def _part(make: Any, array: Any, k: Any) -> Any:
     """The address of an element of an array."""
-    k = ir.Constant(INT, k) if isinstance(k, int) else k
-    return make.gep(array, [ir.Constant(INT, 0), k], inbounds=True)
+    k = INT(k) if isinstance(k, int) else k
+    return make.gep(array, [INT(0), k], inbounds=True)

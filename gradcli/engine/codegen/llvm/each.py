@@ -149,16 +149,16 @@ class _Function:
                     indices[k:] = [index]
                     axis(k + 1)
 
-                count_up(make, ir.Constant(INT, shape[k]), 1, at)
+                count_up(make, INT(shape[k]), 1, at)
                 return
             if self.is_short:
                 self.short(frame, indices[:k], totals)
                 return
-            size = ir.Constant(INT, shape[-1])
+            size = INT(shape[-1])
             if row is None:
                 count_up(make, size, 1, lambda last: self.point(frame, [*indices[:k], last]))
                 return
-            found = make.call(row, [frame.held, *values, *indices[:k], ir.Constant(INT, 0), size])
+            found = make.call(row, [frame.held, *values, *indices[:k], INT(0), size])
             frame.leave_as(make.extract_value(found, 0))
             known = self.values(frame)
             if any(self.given[j][1] is not None for j in self.rows):
@@ -195,7 +195,7 @@ class _Function:
         values: dict[Value, Any] = {}
         numbers: dict[int, list[Any]] = {k: [] for k in self.rows}
         for n in range(self.made.shape[-1]):
-            values = self.point(frame, [*outer, ir.Constant(INT, n)])
+            values = self.point(frame, [*outer, INT(n)])
             for k in self.rows:
                 numbers[k].append(values[self.given[k][0]])
         if numbers:
@@ -252,7 +252,7 @@ class _Function:
             block.align = 64
             blocks[k] = make.bitcast(block, kind.element.as_pointer())
         if self.made.shape[-1] > BLOCK:
-            few = make.icmp_signed("<=", size, ir.Constant(INT, BLOCK))
+            few = make.icmp_signed("<=", size, INT(BLOCK))
             leaf, halves = make.append_basic_block(), make.append_basic_block()
             make.cbranch(few, leaf, halves)
             make.position_at_end(halves)
@@ -272,7 +272,7 @@ class _Function:
     def halves(self, frame: _Frame, function: Any, low: Any, size: Any) -> None:
         """Emits a call for each half of a row; the first half is a multiple of eight."""
         make = frame.builder
-        half = make.mul(make.udiv(size, ir.Constant(INT, 16)), ir.Constant(INT, 8))
+        half = make.mul(make.udiv(size, INT(16)), INT(8))
         given = [frame.held, *frame.arguments[:-2]]
         ends = [(low, half), (make.add(low, half), make.sub(size, half))]
         parts = []
@@ -292,9 +292,9 @@ class _Function:
         total = frame.room(in_memory(kind))
         store(make, load(make, block), total)
         rest = frame.room(INT)
-        make.store(ir.Constant(INT, 1), rest)
+        make.store(INT(1), rest)
         if kind in REALS:
-            lanes = ir.Constant(INT, LANES)
+            lanes = INT(LANES)
             with make.if_then(make.icmp_signed(">=", size, lanes)):
                 end = make.mul(make.udiv(size, lanes), lanes)
                 vector = ir.VectorType(kind, LANES)
@@ -304,11 +304,11 @@ class _Function:
                 make.store(make.load(eights, align=align), sums)
 
                 def more(k: Any) -> None:
-                    place = make.gep(eights, [make.add(k, ir.Constant(INT, 1))], inbounds=True)
+                    place = make.gep(eights, [make.add(k, INT(1))], inbounds=True)
                     new = make.load(place, align=align)
                     make.store(combined(frame, way, make.load(sums), new), sums)
 
-                turns = make.sub(make.udiv(end, lanes), ir.Constant(INT, 1))
+                turns = make.sub(make.udiv(end, lanes), INT(1))
                 count_up(make, turns, 1, more)
                 found = make.load(sums)
                 numbers = [make.extract_element(found, STATUS(n)) for n in range(LANES)]

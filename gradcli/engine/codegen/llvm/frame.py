@@ -21,7 +21,7 @@ INT, BIT, BYTE = ir.IntType(64), ir.IntType(1), ir.IntType(8)
 STATUS = ir.IntType(32)
 DONE, STEPPED_BACK, RAISED = range(3)  # how a function ends, which is its status
 ADDRESS, NOTHING = BYTE.as_pointer(), ir.VoidType()
-NULL = ir.Constant(ADDRESS, None)
+NULL = ADDRESS(None)
 # Functions of Python's C interface: results, and parameters.
 _INTERFACE: dict[str, tuple[Any, list[Any]]] = {
     "PyBool_FromLong": (ADDRESS, [INT]),
@@ -111,11 +111,11 @@ def count_up(builder: Any, end: Any, step: int, body: Callable[[Any], object]) -
     builder.branch(head)
     builder.position_at_end(head)
     index = builder.phi(INT)
-    index.add_incoming(ir.Constant(INT, 0), before)
+    index.add_incoming(INT(0), before)
     builder.cbranch(builder.icmp_signed("<", index, end), inside, after)
     builder.position_at_end(inside)
     body(index)
-    index.add_incoming(builder.add(index, ir.Constant(INT, step)), builder.block)
+    index.add_incoming(builder.add(index, INT(step)), builder.block)
     builder.branch(head)
     builder.position_at_end(after)
 
@@ -138,7 +138,7 @@ class PythonFunctions(list[Any]):
         """Emits the loading of a function, which is added."""
         if function not in self:
             self.append(function)
-        place = ir.Constant(INT, 1 + self.index(function))
+        place = INT(1 + self.index(function))
         return python(frame.builder, "PyTuple_GetItem", frame.held, place)
 
 
@@ -232,25 +232,25 @@ class KernelFrame(Frame):
 
     def limit(self, n: int) -> Any:
         """The limit of memory in bytes, an int that may be given after `n` parameters."""
-        make, given = self.builder, ir.Constant(INT, n)
-        limit = self.variable(ir.Constant(INT, NO_LIMIT))
+        make, given = self.builder, INT(n)
+        limit = self.variable(INT(NO_LIMIT))
         with make.if_then(make.icmp_signed("!=", self._count, given), likely=False):
-            more = ir.Constant(INT, n + 1)
+            more = INT(n + 1)
             with make.if_then(make.icmp_signed("!=", self._count, more), likely=False):
                 python(make, "PyErr_BadArgument")
-                self.leave_if(ir.Constant(BIT, 1), self.raised)
+                self.leave_if(BIT(1), self.raised)
             make.store(self._unboxed(n, INT, [INT])[0], limit)
         return make.load(limit)
 
     def _unboxed(self, first: int, number: Any, kinds: Sequence[Any]) -> list[Any]:
         """The arguments from the one at `first` on, all of which are unboxed as the type `number`,
         by a loop: that is less code than to do it one by one."""
-        make, count = self.builder, ir.Constant(INT, len(kinds))
+        make, count = self.builder, INT(len(kinds))
         with make.goto_entry_block():
             numbers = make.alloca(number, count)
-        arguments = make.gep(self._arguments, [ir.Constant(INT, first)])
+        arguments = make.gep(self._arguments, [INT(first)])
         self.leave_as(make.call(_unboxing(make.module, number), [arguments, count, numbers]))
-        places = [make.gep(numbers, [ir.Constant(INT, k)]) for k in range(len(kinds))]
+        places = [make.gep(numbers, [INT(k)]) for k in range(len(kinds))]
         return [
             self._of_kind(make.load(place), kind) for place, kind in zip(places, kinds, strict=True)
         ]
@@ -280,7 +280,7 @@ class KernelFrame(Frame):
         release()
         make.ret(found)
         make.position_at_end(self.step_back)
-        kind = python(make, "PyTuple_GetItem", self.held, ir.Constant(INT, 0))
+        kind = python(make, "PyTuple_GetItem", self.held, INT(0))
         python(make, "PyErr_SetNone", kind)
         make.branch(self.raised)
         make.position_at_end(self.raised)

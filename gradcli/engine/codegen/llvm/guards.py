@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
 from ...backends.tiers import NO_LIMIT
 from .frame import ADDRESS, DONE, INT, NULL, RAISED, STATUS, Frame, own_function, python
 from .types import in_memory, load, size_in_memory, store
@@ -56,7 +54,7 @@ class Guards:
         self.stack_bytes = stack_bytes
         self.frame, self.builder, self.unlocked = frame, frame.builder, unlocked
         self.stacks: list[Stack] = []
-        self.left = Counts(*[frame.variable(ir.Constant(INT, 0)) for _ in left])
+        self.left = Counts(*[frame.variable(INT(0)) for _ in left])
         self.set_counts(left)
 
     def counts(self) -> Counts:
@@ -70,7 +68,7 @@ class Guards:
     # ---- stacks ----------------------------------------------------------------------------------
 
     def new_stack(self) -> Stack:
-        zero = ir.Constant(INT, 0)
+        zero = INT(0)
         stack = Stack(
             self.frame.variable(NULL), self.frame.variable(zero), self.frame.variable(zero)
         )
@@ -80,9 +78,7 @@ class Guards:
 
     def push(self, stack: Stack, entry: Sequence[Any]) -> None:
         make = self.builder
-        used = self.room(
-            stack, ir.Constant(INT, sum(size_in_memory(value.type) for value in entry))
-        )
+        used = self.room(stack, INT(sum(size_in_memory(value.type) for value in entry)))
         places = self._places(stack, used, [value.type for value in entry])
         for value, place in zip(entry, places, strict=True):
             store(make, value, place, align=1)
@@ -99,7 +95,7 @@ class Guards:
 
     def pop(self, stack: Stack, types: Sequence[Any]) -> list[Any]:
         make = self.builder
-        start = make.sub(make.load(stack.used), ir.Constant(INT, sum(map(size_in_memory, types))))
+        start = make.sub(make.load(stack.used), INT(sum(map(size_in_memory, types))))
         found = [load(make, place, align=1) for place in self._places(stack, start, types)]
         make.store(start, stack.used)
         return found
@@ -109,19 +105,19 @@ class Guards:
         make, offset = self.builder, 0
         entry = make.gep(make.load(stack.base), [start], inbounds=True)
         for kind in types:
-            place = make.gep(entry, [ir.Constant(INT, offset)], inbounds=True)
+            place = make.gep(entry, [INT(offset)], inbounds=True)
             yield make.bitcast(place, in_memory(kind).as_pointer())
             offset += size_in_memory(kind)
 
     def _grow(self, stack: Stack, size: Any, needed: Any) -> None:
         """Doubles the memory of a stack, and at least makes room for one entry."""
         make = self.builder
-        least = ir.Constant(INT, max(FIRST_SIZE, needed.constant))
+        least = INT(max(FIRST_SIZE, needed.constant))
         added = make.add(size, least)
         self.reserve(added)
         larger = make.add(size, added)
         if self.stack_bytes < NO_LIMIT:
-            most = ir.Constant(INT, self.stack_bytes)
+            most = INT(self.stack_bytes)
             self.frame.leave_if(make.icmp_signed(">", larger, most), self.frame.step_back)
         moved = python(make, "PyMem_RawRealloc", make.load(stack.base), larger)
         self.frame.leave_if(make.icmp_unsigned("==", moved, NULL), self.frame.step_back)
@@ -133,7 +129,7 @@ class Guards:
         make = self.builder
         memory = make.sub(make.load(self.left.memory), size)
         make.store(memory, self.left.memory)
-        exceeds = make.icmp_signed("<", memory, ir.Constant(INT, 0))
+        exceeds = make.icmp_signed("<", memory, INT(0))
         self.frame.leave_if(exceeds, self.frame.step_back)
 
     def give_back(self, size: Any) -> None:
@@ -145,12 +141,12 @@ class Guards:
 
     def count(self, instructions: int) -> None:
         """Counts the instructions of one iteration, and polls now and then."""
-        make, zero = self.builder, ir.Constant(INT, 0)
-        rest = make.sub(make.load(self.left.until_poll), ir.Constant(INT, instructions))
+        make, zero = self.builder, INT(0)
+        rest = make.sub(make.load(self.left.until_poll), INT(instructions))
         make.store(rest, self.left.until_poll)
         with make.if_then(make.icmp_signed("<", rest, zero), likely=False):
             self.frame.leave_as(make.call(self._poll(), []))
-            make.store(ir.Constant(INT, INTERVAL), self.left.until_poll)
+            make.store(INT(INTERVAL), self.left.until_poll)
 
     def _poll(self) -> Any:
         """The function that lets other threads run. It raises what a signal handler raises, as its

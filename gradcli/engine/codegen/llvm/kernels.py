@@ -89,17 +89,17 @@ def _kernel(
     arrays = [value for value in block.results if isinstance(value.type, ArrayType)]
     types = llvm_types([*block.parameters, *arrays])  # the last are where these are to go
     types += [ADDRESS] if scratch.size else []
-    left = Counts(ir.Constant(INT, INTERVAL), frame.limit(len(types)))
+    left = Counts(INT(INTERVAL), frame.limit(len(types)))
     guards = Guards(frame, left, stack_bytes=stack_bytes)
     given, n = frame.parameters(types), len(block.parameters)
     emitter = Emitter(frame, guards, functions, called)
     for value, place in zip(arrays, given[n:], strict=False):
         emitter.given_places.setdefault(_origin(block, value), place)
     if scratch.size:
-        guards.reserve(ir.Constant(INT, scratch.size))
+        guards.reserve(INT(scratch.size))
     emitter.held = scratch.held
     for value, offset in scratch.places.items():
-        place = frame.builder.gep(given[-1], [ir.Constant(INT, offset)])
+        place = frame.builder.gep(given[-1], [INT(offset)])
         emitter.given_places[value] = frame.builder.bitcast(place, llvm_type(value.type))
     results = emitter.run(block, given[:n])
     for value, place in zip(arrays, given[n:], strict=False):

@@ -61,7 +61,7 @@ class Noting(Frame):
 
     def __init__(self, function: Any, apart: Any = None) -> None:
         super().__init__(function, apart)
-        self._bad = self.variable(ir.Constant(BIT, 0))
+        self._bad = self.variable(BIT(0))
 
     def step_back_if(self, condition: Any) -> None:
         make = self.builder
@@ -85,7 +85,7 @@ class Called(Frame):
     def verify_stack(self) -> None:
         """Steps back where the C stack is too full."""
         used = self.builder.sub(self.bottom, self.here())
-        most = ir.Constant(INT, MOST_OF_THE_STACK)
+        most = INT(MOST_OF_THE_STACK)
         self.leave_if(self.builder.icmp_signed(">", used, most), self.step_back)
 
     def status(self) -> Any:
@@ -112,4 +112,4 @@ class WithoutBranches(Noting, Called):
     """The function of straight code, which LLVM computes for several rows at once."""
 
     def safe(self, place: Any) -> Any:
-        return self.builder.select(self.builder.load(self._bad), ir.Constant(INT, 0), place)
+        return self.builder.select(self.builder.load(self._bad), INT(0), place)

@@ -71,9 +71,9 @@ class Machine:
         """A float without fraction as an int, into which it is known to fit."""
         make = self.builder
         if self.frame.is_masked:
-            low = make.fcmp_ordered(">=", value, ir.Constant(DOUBLE, -(2.0**63)))
-            high = make.fcmp_ordered("<", value, ir.Constant(DOUBLE, 2.0**63))
-            value = make.select(make.and_(low, high), value, ir.Constant(DOUBLE, 0.0))
+            low = make.fcmp_ordered(">=", value, DOUBLE(-(2.0**63)))
+            high = make.fcmp_ordered("<", value, DOUBLE(2.0**63))
+            value = make.select(make.and_(low, high), value, DOUBLE(0.0))
         return make.fptosi(value, INT)
 
     def choice(self, condition: Any, a: Any, b: Any) -> Any:
@@ -102,7 +102,7 @@ class Machine:
             result = make.add(a, b) if name == "add" else make.sub(a, b)
             other = b if name == "add" else make.not_(b)
             signs = make.and_(make.xor(a, result), make.xor(other, result))
-            self.frame.step_back_if(make.icmp_signed("<", signs, ir.Constant(INT, 0)))
+            self.frame.step_back_if(make.icmp_signed("<", signs, INT(0)))
             return result
         found = getattr(self.builder, f"s{name}_with_overflow")(a, b)
         self.frame.step_back_if(self.builder.extract_value(found, 1))
@@ -112,19 +112,19 @@ class Machine:
         """A quotient rounded down, its remainder, or the remainder of the quotient rounded to 0
         (`fmod`)."""
         make = self.builder
-        zero, minus_one = ir.Constant(INT, 0), ir.Constant(INT, -1)
+        zero, minus_one = INT(0), INT(-1)
         is_zero = make.icmp_signed("==", b, zero)
         self.frame.step_back_if(is_zero)
         if self.frame.is_masked:
-            b = make.select(is_zero, ir.Constant(INT, 1), b)
+            b = make.select(is_zero, INT(1), b)
         negates = make.icmp_signed("==", b, minus_one)
         if name == "floordiv":
-            least = make.icmp_signed("==", a, ir.Constant(INT, INT_MIN))
+            least = make.icmp_signed("==", a, INT(INT_MIN))
             self.frame.step_back_if(make.and_(least, negates))
             if self.frame.is_masked:
                 a = make.select(make.and_(least, negates), zero, a)
         # The processor refuses the remainder of the least int by -1. It is 0, like that by 1.
-        rest = make.srem(a, make.select(negates, ir.Constant(INT, 1), b))
+        rest = make.srem(a, make.select(negates, INT(1), b))
         if name == "fmod":
             return rest
         against = make.icmp_signed("<", make.xor(rest, b), zero)

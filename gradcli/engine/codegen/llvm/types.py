@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from llvmlite import ir
-
 from ...ir.instructions import Value
 from ...ir.types import BOOL, F32, F64, I64, ArrayType, Type
 from ..scalar_ops import NotNative
@@ -51,7 +49,7 @@ def size_in_memory(kind: Any) -> int:
 
 def at(builder: Any, start: Any, k: Any) -> Any:
     """The address of the value `k` places after `start`, in the same memory."""
-    index = ir.Constant(INT, k) if isinstance(k, int) else k
+    index = INT(k) if isinstance(k, int) else k
     return builder.gep(start, [index], inbounds=True)
 
 

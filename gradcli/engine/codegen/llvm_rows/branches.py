@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llvmlite import ir
-
 from ...ir.instructions import Block, Branch, Instruction, Pop, Push, Value
 from ...ir.types import ArrayType, StackType
 from ..llvm.frame import BIT
@@ -60,7 +58,7 @@ class GroupBranches(GroupArrays):
             return
         sides = [(made.then, True), (made.otherwise, False)]
         for block, holds in reversed(sides) if has_either_side(made, Pop) else sides:
-            taken, some = self.new_place(BIT), self.frame.variable(ir.Constant(BIT, 0))
+            taken, some = self.new_place(BIT), self.frame.variable(BIT(0))
 
             def takes(
                 emitter: RowEmitter,
@@ -73,7 +71,7 @@ class GroupBranches(GroupArrays):
                 condition = condition if holds else self.builder.not_(condition)
                 self.note(self.builder.and_(emitter.active, condition), taken, row, some)
 
-            self.builder.store(ir.Constant(BIT, 0), some)
+            self.builder.store(BIT(0), some)
             self.cleared(taken)
             self.straight((), mask, [made.condition], takes)
 

@@ -143,7 +143,7 @@ class _Column(_InMemory):
 
     def place(self, index: Any, k: Any) -> Any:
         if self.size:
-            column = ir.Constant(INT, k) if isinstance(k, int) else k
+            column = INT(k) if isinstance(k, int) else k
             index = self.make.add(self.make.mul(column, self.given[1]), index)
         return at(self.make, self.column, index)
 
@@ -170,7 +170,7 @@ class _Rows(_InMemory):
 
     def place(self, index: Any, k: Any) -> Any:
         make = self.make
-        row = at(make, self.column, make.mul(index, ir.Constant(INT, self._width)))
+        row = at(make, self.column, make.mul(index, INT(self._width)))
         return at(make, row, k)
 
     def prepare(self, start: Any) -> None:
@@ -223,7 +223,7 @@ class _Rows(_InMemory):
             number = make.load(self.place(make.add(start, row), k))
             make.store(number, at(make, column, row))
 
-        count_up(make, ir.Constant(INT, self.rows), 1, copy)
+        count_up(make, INT(self.rows), 1, copy)
         return column
 
 
@@ -276,7 +276,7 @@ class _Sum(Part):
         places = [make.bitcast(at(make, column, n), kind) for n in range(0, self.rows, PART)]
         align = size_in_memory(self.kind)
         eights = reduce(make.fadd, [make.load(place, align=align) for place in places])
-        numbers = [make.extract_element(eights, ir.Constant(INT, n)) for n in range(PART)]
+        numbers = [make.extract_element(eights, INT(n)) for n in range(PART)]
         self._add(two_by_two(make.fadd, numbers), k)
 
     def _add(self, number: Any, j: Any) -> None:
@@ -290,7 +290,7 @@ _KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows, Layou
 def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:
     """Emits `body` for each element of an array; without a loop if they are few."""
     if size > MAX_ELEMENTS:
-        count_up(make, ir.Constant(INT, size), 1, body)
+        count_up(make, INT(size), 1, body)
         return
     for k in range(size):
-        body(ir.Constant(INT, k))
+        body(INT(k))

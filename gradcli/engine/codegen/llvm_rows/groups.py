@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from llvmlite import ir
-
 from ...ir.instructions import (
     Affine,
     Block,
@@ -72,7 +70,7 @@ class Groups(GroupBranches):
 
     @cached_property
     def _most(self) -> Any:
-        return self.frame.variable(ir.Constant(INT, 0))
+        return self.frame.variable(INT(0))
 
     # ---- rows ------------------------------------------------------------------------------------
 
@@ -216,7 +214,7 @@ class Groups(GroupBranches):
             elif parameter not in self.columns:
                 self.places[asked] = self.places[parameter]
         active, taken = map(self.cleared, (self.new_place(BIT), self.new_place(INT)))
-        some = self.frame.variable(ir.Constant(BIT, 0))  # whether any row goes on
+        some = self.frame.variable(BIT(0))  # whether any row goes on
 
         def starts(emitter: RowEmitter, row: Any) -> None:
             self.store(emitter.active, active, row)
@@ -225,7 +223,7 @@ class Groups(GroupBranches):
         head, body, after = (make.append_basic_block() for _ in range(3))
         make.branch(head)
         make.position_at_end(head)
-        make.store(ir.Constant(BIT, 0), some)
+        make.store(BIT(0), some)
         (condition,) = made.condition.results
 
         def asks(emitter: RowEmitter, row: Any) -> None:
@@ -267,7 +265,7 @@ class Groups(GroupBranches):
             def takes(emitter: RowEmitter, row: Any) -> None:
                 count = self.load(taken, row)
                 own = make.sub(k, make.sub(most, count)) if at_end else k
-                first = make.icmp_signed(">=", own, ir.Constant(INT, 0))
+                first = make.icmp_signed(">=", own, INT(0))
                 inside = make.and_(first, make.icmp_signed("<", own, count))
                 self.store(make.and_(emitter.active, inside), active, row)
                 self.store(own, self.place_of(number), row)
@@ -290,7 +288,7 @@ class Groups(GroupBranches):
             self.iterate(made, mask)
 
         def put(emitter: RowEmitter, row: Any) -> None:
-            own = self.builder.select(emitter.active, count, ir.Constant(INT, 0))
+            own = self.builder.select(emitter.active, count, INT(0))
             self.store(own, taken, row)
 
         taken = self.new_place(INT)
@@ -310,7 +308,7 @@ class Groups(GroupBranches):
 
         def put(emitter: RowEmitter, row: Any) -> None:
             runs = make.and_(emitter.active, emitter.is_good())
-            own = make.select(runs, emitter.read([count])[0], ir.Constant(INT, 0))
+            own = make.select(runs, emitter.read([count])[0], INT(0))
             self.store(own, taken, row)
 
         return put
@@ -318,7 +316,7 @@ class Groups(GroupBranches):
     def largest(self, counts: Any) -> Any:
         """The largest int of the rows, at least 0."""
         make = self.builder
-        make.store(ir.Constant(INT, 0), self._most)
+        make.store(INT(0), self._most)
 
         def compare(row: Any) -> None:
             count, most = self.load(counts, row), make.load(self._most)

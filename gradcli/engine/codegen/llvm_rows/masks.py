@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from ...ir.instructions import Instruction, Pop, Push, Put, Value
 from ..llvm.blocks import Emitter
 from ..llvm.frame import BIT, INT, Frame
@@ -43,7 +41,7 @@ class _RowFrame(GroupFrame):
         make = self.builder
         bad = make.or_(make.load(self.bad), self.places.has_stepped_back(self.row))
         reads = make.and_(self.active, make.not_(bad))
-        return make.select(reads, place, ir.Constant(INT, 0))
+        return make.select(reads, place, INT(0))
 
 
 class RowEmitter(Emitter):
@@ -53,8 +51,8 @@ class RowEmitter(Emitter):
 
     def __init__(self, places: Places, row: Any, mask: Any) -> None:
         self.places, self.row = places, row
-        active = ir.Constant(BIT, 1) if mask is None else places.load(mask, row)
-        places.builder.store(ir.Constant(BIT, 0), places.bad)
+        active = BIT(1) if mask is None else places.load(mask, row)
+        places.builder.store(BIT(0), places.bad)
         frame = _RowFrame(places, row, active)
         super().__init__(frame, places.guards, {}, places.called, of_rows)
         self.active, self.is_masked = active, mask is not None

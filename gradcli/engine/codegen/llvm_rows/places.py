@@ -65,7 +65,7 @@ class Places:
         self.in_range: set[Value] = set()
         self.verified: set[tuple[Value, int]] = set()
         self.stacks: dict[Value, Stack] = {}
-        self.bad = frame.variable(ir.Constant(BIT, 0))
+        self.bad = frame.variable(BIT(0))
         self._entries: dict[int, Entry] = {}  # by the identity of a push or a pop
         module = frame.builder.module  # LLVM is told that stacks and places are apart in memory
         scope = module.add_metadata(["stacks", module.add_metadata(["memory"])])
@@ -123,7 +123,7 @@ class Places:
         known = made.place, made.array.array_type.size
         if made.place not in self.in_range and known not in self.verified:
             at_place = self.shared[made.place]
-            has = self.builder.icmp_unsigned("<", at_place, ir.Constant(INT, known[1]))
+            has = self.builder.icmp_unsigned("<", at_place, INT(known[1]))
             self.frame.leave_if(self.builder.not_(has), self.left)
             self.verified.add(known)
 
@@ -171,9 +171,9 @@ class Places:
         """The address of number `k` of a row in an entry."""
         make, (stack, first) = self.builder, entry
         start = make.gep(make.load(stack.base), [first])
-        k = ir.Constant(INT, k) if isinstance(k, int) else k
-        number = make.add(make.mul(k, ir.Constant(INT, GROUP)), row)
-        place = make.gep(start, [make.mul(number, ir.Constant(INT, NUMBER))], inbounds=True)
+        k = INT(k) if isinstance(k, int) else k
+        number = make.add(make.mul(k, INT(GROUP)), row)
+        place = make.gep(start, [make.mul(number, INT(NUMBER))], inbounds=True)
         return make.bitcast(place, (INT if kind in (BIT, INT) else DOUBLE).as_pointer())
 
     def entry_places(self, entry: Entry, row: Any) -> Iterator[Any]:
@@ -187,7 +187,7 @@ class Places:
     def _taken_back(self, stack: Stack, width: int) -> Any:
         make = self.builder
         start = make.sub(make.load(stack.used), _bytes(width))
-        self.frame.leave_if(make.icmp_signed("<", start, ir.Constant(INT, 0)), self.frame.step_back)
+        self.frame.leave_if(make.icmp_signed("<", start, INT(0)), self.frame.step_back)
         make.store(start, stack.used)
         return start
 
@@ -198,18 +198,18 @@ class Places:
         it are left out."""
         make = self.builder
         if mask is None:
-            count_up(make, ir.Constant(INT, GROUP), 1, emit)
+            count_up(make, INT(GROUP), 1, emit)
             return
 
         def part(start: Any) -> None:
             bits = make.load(make.bitcast(self._of_row(mask, start), ANY_OF_PART), align=1)
             with make.if_then(make.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))):
-                count_up(make, ir.Constant(INT, PART), 1, lambda k: emit(make.add(start, k)))
+                count_up(make, INT(PART), 1, lambda k: emit(make.add(start, k)))
 
-        count_up(make, ir.Constant(INT, GROUP), PART, part)
+        count_up(make, INT(GROUP), PART, part)
 
 
 def _bytes(width: int) -> Any:
     """The bytes of an entry. All numbers have one size, whatever their types, so that LLVM sees
     that they don't overlap."""
-    return ir.Constant(INT, GROUP * NUMBER * width)
+    return INT(GROUP * NUMBER * width)

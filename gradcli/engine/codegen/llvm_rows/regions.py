@@ -78,7 +78,7 @@ def rows_text(
     if called:
         raise NotNative(f"`{called[0]}` is not compiled on rows")
     frame = KernelFrame(module)
-    guards = Guards(frame, Counts(ir.Constant(INT, INTERVAL), frame.limit(len(types))))
+    guards = Guards(frame, Counts(INT(INTERVAL), frame.limit(len(types))))
     parameters, made = frame.parameters(types), Arrays(frame, guards)
     for kind, array in zip(places, arrays, strict=True):
         parameters.append(made.new(kind, array.size * GROUP))
@@ -181,7 +181,7 @@ def _group_loop(
                 groups.rows(keep)
                 each.element_done(k)
 
-            count_up(make, ir.Constant(INT, each.size), 1, element)
+            count_up(make, INT(each.size), 1, element)
         for each in gives:
             each.complete(start)
         make.branch(after)
@@ -241,7 +241,7 @@ def _loop(
         guards.count(several * (size_of(region.block) if together else 1))  # others count their own
         for each in takes:
             each.prepare(start)
-        left, count = make.sub(rows.n, start), ir.Constant(INT, several)
+        left, count = make.sub(rows.n, start), INT(several)
         if not together:
             count = make.select(make.icmp_signed("<", left, count), left, count)
         count_up(make, count, 1, lambda k: one(start, k))

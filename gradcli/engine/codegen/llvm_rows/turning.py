@@ -32,7 +32,7 @@ class Turned:
     def column(self, k: Any) -> Any:
         """The address of a column."""
         step = self.rows + APART
-        place = k * step if isinstance(k, int) else self.builder.mul(k, ir.Constant(INT, step))
+        place = k * step if isinstance(k, int) else self.builder.mul(k, INT(step))
         return at(self.builder, self.start, place)
 
     def fill(self, source: Any) -> None:
@@ -48,7 +48,7 @@ class Turned:
 
         def some(first: Any) -> None:
             whole = width - width % SQUARE
-            start = at(make, rows, make.mul(first, ir.Constant(INT, width)))
+            start = at(make, rows, make.mul(first, INT(width)))
             for k in range(0, whole, SQUARE):
                 of_rows = [at(make, start, j * width + k) for j in range(SQUARE)]
                 of_columns = [at(make, self.column(k + j), first) for j in range(SQUARE)]
@@ -63,7 +63,7 @@ class Turned:
                     ends = (in_row, in_column) if into_columns else (in_column, in_row)
                     make.store(make.load(ends[0]), ends[1])
 
-        count_up(make, ir.Constant(INT, self.rows), SQUARE, some)
+        count_up(make, INT(self.rows), SQUARE, some)
 
     def _turn(self, sources: Sequence[Any], targets: Sequence[Any]) -> None:
         """Emits the copy of a square of numbers, transposed."""
