@@ -13,7 +13,7 @@ from .ir.instructions import Block, Branch, Each, For, Region, blocks_of, consta
 from .ir.types import DTYPES, FLOATS, ArrayType, element_of, elements_of
 from .jacobian.plans import Plan
 from .kernels.region_calls import RegionCall
-from .lowering.held.kinds import Kind, ListOf, RecordOf, StoredOf, types_of
+from .lowering.held.kinds import Kind, Record, Stored, flat, items_in
 from .lowering.held.names import NotCompiled
 from .lowering.programs import Lowered
 from .operations.rules import array_language
@@ -244,21 +244,21 @@ def _flat(values: list[Any]) -> Any:
 
 def _places(kind: Kind, start: int) -> Iterator[range]:
     """The positions of the numbers in each place of something of a kind, from `start` on."""
-    if isinstance(kind, StoredOf) and kind.listed:
+    if isinstance(kind, Stored) and kind.listed:
         raise NotCompiled("a Jacobian of a long list is not compiled", None)
-    if not isinstance(kind, ListOf | RecordOf):
-        yield range(start, start + len([*types_of(kind)]))
+    if not isinstance(kind, tuple | Record):
+        yield range(start, start + len([*flat(kind)]))
         return
-    for item in kind.items:
+    for item in items_in(kind):
         yield from _places(item, start)
-        start += len([*types_of(item)])
+        start += len([*flat(item)])
 
 
 def _structured(kind: Kind, leaves: Iterator[Any]) -> Any:
     """Leaves in the structure of lists and dicts of a kind."""
-    if isinstance(kind, ListOf):
-        return [_structured(item, leaves) for item in kind.items]
-    if isinstance(kind, RecordOf):
+    if isinstance(kind, tuple):
+        return [_structured(item, leaves) for item in kind]
+    if isinstance(kind, Record):
         pairs = zip(kind.keys, kind.items, strict=True)
         return {key: _structured(item, leaves) for key, item in pairs}
     return next(leaves)

@@ -25,16 +25,7 @@ from .ir.types import (
     has_tangents,
     is_float,
 )
-from .lowering.held.kinds import (
-    ArrayOf,
-    Kind,
-    ListOf,
-    ListOrArrayOf,
-    RecordOf,
-    StoredOf,
-    leaves_of,
-    types_of,
-)
+from .lowering.held.kinds import Array, Kind, ListOrArray, Record, Stored, flat, items_in, leaves
 from .lowering.held.names import NotCompiled
 from .lowering.programs import Lowered
 from .passes.pipeline import compiled_form
@@ -89,9 +80,9 @@ def from_outside(lowered: Lowered, inputs: Mapping[str, Any]) -> set[str]:
 def _reader(kind: Kind, given: Any) -> Reader:
     if isinstance(kind, Scalar):
         return _NUMBERS[kind] if type(given) in OF_PYTHON else _numpy_float(type(given))
-    if isinstance(kind, StoredOf):
+    if isinstance(kind, Stored):
         return _stored(kind.type)
-    assert isinstance(kind, ArrayOf)
+    assert isinstance(kind, Array)
     return _array(kind)
 
 
@@ -154,7 +145,7 @@ def _dtypes(kind: Scalar) -> tuple[str, ...]:
     return (DTYPES[kind], "float64") if kind == F32 else (DTYPES[kind],)
 
 
-def _array(kind: ArrayOf) -> Reader:
+def _array(kind: Array) -> Reader:
     dtypes, number, shape = _dtypes(kind.type), _NUMBERS[kind.type], kind.shape
 
     def nested(value: Any, sizes: tuple[int, ...], numbers: list[Any]) -> bool:
@@ -201,7 +192,7 @@ def _are_floats(items: Any, shape: tuple[int, ...]) -> bool:
 
 def places_of(kinds: Mapping[str, Kind]) -> dict[str, range]:
     """The positions of each name's numbers among all numbers."""
-    ends = [*accumulate([len([*types_of(kind)]) for kind in kinds.values()], initial=0)]
+    ends = [*accumulate([len([*flat(kind)]) for kind in kinds.values()], initial=0)]
     return {name: range(a, b) for name, a, b in zip(kinds, ends, ends[1:], strict=False)}
 
 
@@ -209,29 +200,30 @@ def part_of(kind: Kind, k: int) -> Part:
     """The value of a kind whose numbers begin at `k`."""
     if isinstance(kind, Scalar):
         return itemgetter(k)
-    if isinstance(kind, ListOf | RecordOf):
-        ends = accumulate([len([*types_of(item)]) for item in kind.items], initial=k)
-        parts = [part_of(item, start) for item, start in zip(kind.items, ends, strict=False)]
-        if isinstance(kind, ListOf):
+    if isinstance(kind, tuple | Record):
+        items = items_in(kind)
+        ends = accumulate([len([*flat(item)]) for item in items], initial=k)
+        parts = [part_of(item, start) for item, start in zip(items, ends, strict=False)]
+        if isinstance(kind, tuple):
             return lambda found: [part(found) for part in parts]
         keys = kind.keys
         return lambda found: {key: part(found) for key, part in zip(keys, parts, strict=True)}
-    if isinstance(kind, ListOrArrayOf):
+    if isinstance(kind, ListOrArray):
         array = part_of(kind.array, k + 1)
         return lambda found: array(found).tolist() if found[k] else array(found)
-    if isinstance(kind, ArrayOf):
+    if isinstance(kind, Array):
         shape, dtype, end = kind.shape, DTYPES[kind.type], k + prod(kind.shape)
         if end == k:
             raise NotCompiled("an output of no elements is not compiled", None)
         return lambda found: _shaped(stacked(found[k:end], dtype), shape)
-    if isinstance(kind, StoredOf):
+    if isinstance(kind, Stored):
         return (lambda found: found[k].tolist()) if kind.listed else itemgetter(k)
     raise NotCompiled("whether this output is an int or a float isn't known", None)
 
 
 def moves(kind: Kind) -> bool:
     """Whether something of a kind can be differentiated by: it has only floats."""
-    return all(map(has_tangents, types_of(kind)))
+    return all(map(has_tangents, flat(kind)))
 
 
 def few(moving: list[int]) -> list[int]:
@@ -258,7 +250,7 @@ def reverse_parts(
         for by in sources:
             kind = lowered.parameters[by]
             found[of][by] = _gradient(kind, k) if moves(kind) else _nothing
-            k += 2 * len([*types_of(kind)]) if moves(kind) else 0
+            k += 2 * len([*flat(kind)]) if moves(kind) else 0
     return found
 
 
@@ -268,7 +260,7 @@ def _nothing(found: Sequence[Any]) -> None:
 
 def _gradient(kind: Kind, k: int) -> Part:
     """A gradient whose numbers begin at `k`, each followed by whether it is connected."""
-    if not isinstance(kind, ArrayOf):
+    if not isinstance(kind, Array):
         return lambda found: found[k] if found[k + 1] else None
     shape, end = kind.shape, k + 2 * prod(kind.shape)
 
@@ -288,18 +280,18 @@ def forward_parts(
     lowered: Lowered, targets: Sequence[str], sources: Sequence[str]
 ) -> dict[str, dict[str, Part]]:
     """The gradients of each target by each source, as sums of tangents."""
-    types = [kind for each in lowered.results.values() for kind in types_of(each)]
+    types = [kind for each in lowered.results.values() for kind in flat(each)]
     places = places_of(lowered.results)
     floats = {k: n for n, k in enumerate([k for k, kind in enumerate(types) if has_tangents(kind)])}
     found: dict[str, dict[str, Part]] = {of: {} for of in targets}
     start = len(types)
     for by in sources:
         kind = lowered.parameters[by]
-        if isinstance(kind, StoredOf):
+        if isinstance(kind, Stored):
             raise NotCompiled("a gradient by many elements in forward mode is not compiled", None)
-        count = len([*types_of(kind)]) if moves(kind) else 0
+        count = len([*flat(kind)]) if moves(kind) else 0
         for of in targets:
-            if any(not isinstance(part, Scalar) for part in leaves_of(lowered.results[of])):
+            if any(not isinstance(part, Scalar) for part in leaves(lowered.results[of])):
                 raise NotCompiled("the sum of this target's tangents is not compiled", None)
             ends = [2 * floats[k] for k in places[of] if k in floats]
             rows = [[start + 2 * len(floats) * j + k for k in ends] for j in range(count)]
@@ -329,7 +321,7 @@ def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
             return None
         if isinstance(kind, Scalar):
             return _as(kind, totals[0])
-        assert isinstance(kind, ArrayOf)
+        assert isinstance(kind, Array)
         there = next(t for t in totals if t is not None)
         zero = CPU.xp.zeros_like(there)
         numbers = stacked([zero if t is None else t for t in totals])

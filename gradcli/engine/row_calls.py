@@ -14,7 +14,7 @@ from .ir.types import OF_DTYPE, ArrayType, Scalar, dtype_of, has_tangents
 from .kernels.mapped.regions import is_flag
 from .kernels.region_rows import RegionRows
 from .lowering.held.flow import assigned
-from .lowering.held.kinds import Kind, types_of
+from .lowering.held.kinds import Kind, flat
 from .lowering.programs import Lowered, lower_program
 from .program_calls import NoRule, NotCompiled, derived
 from .program_values import EXACT, Reader, count_of, from_outside, takes
@@ -79,9 +79,7 @@ class RowsCall:
             for name, reader in takes(lowered, inputs)
         ]
         self._shared, self._width = shared, count_of(lowered.results)
-        by_row = [
-            name in columns for name, kind in lowered.parameters.items() for _ in types_of(kind)
-        ]
+        by_row = [name in columns for name, kind in lowered.parameters.items() for _ in flat(kind)]
         self._kernel, self._memory = RegionRows(call, by_row, backend=backend), memory
         if not self._kernel.is_there:
             assert self._kernel.refusal is not None
@@ -138,7 +136,7 @@ def _targets(node: Program, lowered: Lowered) -> list[str]:
     return [
         name
         for name, kind in lowered.results.items()
-        if name not in requested and any(map(has_tangents, types_of(kind)))
+        if name not in requested and any(map(has_tangents, flat(kind)))
     ]
 
 
@@ -166,7 +164,7 @@ def _of_a_row(column: Any) -> Any:
 
 def _column(kind: Kind, xp: Any) -> Reader:
     """The reader of the columns of a parameter."""
-    leaf = next(types_of(kind))
+    leaf = next(flat(kind))
     shape = leaf.shape if isinstance(leaf, ArrayType) else getattr(kind, "shape", ())
     dtype = CPU.xp.dtype(dtype_of(leaf))
 

@@ -13,22 +13,17 @@ from ..backends.backend import CPU
 from ..ir.types import I64, OF_DTYPE, ArrayType, Scalar, has_floats
 from ..lowering.entries import (
     UNASSIGNED,
-    ArrayEntry,
     Entry,
     FunctionEntry,
     KnownInt,
-    ListEntry,
     MembersEntry,
     NoEntry,
-    RecordEntry,
-    TableEntry,
-    Thing,
     TransformEntry,
     VariableEntry,
 )
 from ..lowering.functions.transforms import FORWARD, REVERSE, SECOND
 from ..lowering.held.flow import assigned
-from ..lowering.held.kinds import FEW
+from ..lowering.held.kinds import FEW, Known, Record, Stored, Table
 from ..lowering.held.names import DRAWS, SEED, SEQUENCE
 from ..lowering.values.arrays import MAX_ELEMENTS
 from ..trace.run import Run
@@ -47,7 +42,7 @@ from ..values.kinds import (
     slot_value,
 )
 from .list_room import ListRoom
-from .region_tables import arrays_of, columns_with_room, entry_of
+from .region_tables import arrays_of, columns_with_room, kind_of
 from .region_values import as_parameter, is_long, list_type, scalar_type
 from .traced_lists import TracedList
 
@@ -177,20 +172,19 @@ class _Observer:
         if type(number) in self.arrays and number.size and number.ndim:
             kind = OF_DTYPE.get(number.dtype.name)
             if kind is not None and self.is_of_run(kind) and is_of(value, type(number)):
-                entry = ArrayEntry(ArrayType(kind, number.shape), is_variable)
-                return self.taken(value, entry)
+                return self.taken(value, Stored(ArrayType(kind, number.shape), is_variable))
         if value is UNSET:
             return UNASSIGNED
         if isinstance(value, Op) or type(value) is str or value is None:
-            return Thing(value)
+            return Known(value)
         if type(value) is List and (whole := self.long_list(value, is_assigned)):
-            return self.taken(as_parameter(value), ArrayEntry(whole, variable=False))
+            return self.taken(as_parameter(value), Stored(whole))
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
-            return ListEntry(tuple(self.entries(value.items, depth)))
+            return tuple(self.entries(value.items, depth))
         if type(value) is List and len(value) > MAX_ELEMENTS:
             return self.table(value)
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
-            return RecordEntry(tuple(value), tuple(self.entries(value.values(), depth)))
+            return Record(tuple(value), tuple(self.entries(value.values(), depth)))
         if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:
             return self.members(value, depth)
         if depth < MAX_DEPTH and type(value) is Function and value.code.members is None:
@@ -233,7 +227,7 @@ class _Observer:
         for array in arrays_of(columns):
             self.take(array)
         self.take(len(value))
-        return TableEntry(entry_of(columns), size)
+        return Table(kind_of(columns), size)
 
     def variable(self, variable: Variable) -> Entry:
         """A variable whose state may change."""
@@ -245,8 +239,8 @@ class _Observer:
                 "a variable that is watched, or has a gradient attached, is not compiled"
             )
         state = self.entry(variable.box, 0)
-        if isinstance(state, ArrayEntry):
-            state = ArrayEntry(state.type, variable=True)
+        if isinstance(state, Stored):
+            state = Stored(state.type, variable=True)
         elif not isinstance(state, Scalar):
             return state
         self.traced.discard(len(self.values) - 1)
@@ -267,12 +261,12 @@ class _Observer:
         usual = (
             value.mode == "auto" and not value.sparse and value.kind in REVERSE + FORWARD + SECOND
         )
-        if not usual or not isinstance(function, FunctionEntry | TransformEntry | Thing):
+        if not usual or not isinstance(function, FunctionEntry | TransformEntry | Known):
             return NoEntry("this derivative is not compiled")
         positions, listed = tuple(value.positions), isinstance(value.wrt, list)
         return TransformEntry(value.kind, function, positions, listed)
 
-    def taken(self, value: Any, entry: Scalar | ArrayEntry) -> Entry:
+    def taken(self, value: Any, entry: Scalar | Stored) -> Entry:
         """Adds a value to the parameters; returns its entry."""
         self.take(value)
         return entry

@@ -13,19 +13,15 @@ from typing import Any, TypeAlias
 from ..ir.types import ArrayType
 from ..lowering.entries import (
     UNASSIGNED,
-    ArrayEntry,
     Entry,
     FunctionEntry,
     KnownInt,
-    ListEntry,
     NoEntry,
-    RecordEntry,
-    TableEntry,
-    Thing,
     TransformEntry,
 )
+from ..lowering.held.kinds import Known, Record, Stored, Table
 from ..values.kinds import UNSET, Function, List, Transform, Variable
-from .region_tables import arrays_of, columns_with_room, entry_of
+from .region_tables import arrays_of, columns_with_room, kind_of
 from .region_values import as_parameter, list_type
 
 # Returns whether a value has an entry; if so, its numbers are appended to the list.
@@ -36,13 +32,13 @@ def reader_of(entry: Entry, value: Any) -> Reader:
     """The reader for an entry. `value` is a value that has it."""
     if type(value) is Variable:
         return _state(reader_of(entry, value.box))
-    if isinstance(entry, ListEntry):
-        return _list(readers_of(entry.items, value.items))
-    if isinstance(entry, RecordEntry):
+    if isinstance(entry, tuple):
+        return _list(readers_of(entry, value.items))
+    if isinstance(entry, Record):
         return _dict(entry.keys, readers_of(entry.items, value.values()))
-    if isinstance(entry, ArrayEntry):
-        return _long_list(entry.type) if entry.type.listed else _array(value)
-    if isinstance(entry, TableEntry):
+    if isinstance(entry, Stored):
+        return _long_list(entry.type) if entry.listed else _array(value)
+    if isinstance(entry, Table):
         return _table(entry)
     if isinstance(entry, FunctionEntry):
         held = [*[cell[0] for cell in value.cells], *value.defaults]
@@ -51,8 +47,8 @@ def reader_of(entry: Entry, value: Any) -> Reader:
         return _transform(value, reader_of(entry.function, value.function))
     if isinstance(entry, NoEntry):
         return _unset if entry is UNASSIGNED else lambda value, numbers: True
-    if isinstance(entry, Thing):
-        return lambda value, numbers: Thing(value) == entry
+    if isinstance(entry, Known):
+        return lambda value, numbers: Known(value) == entry
     if isinstance(entry, KnownInt):
         return _known(entry.value)
     return _number(type(value))
@@ -141,12 +137,12 @@ def _long_list(kind: ArrayType) -> Reader:
     return reader
 
 
-def _table(entry: TableEntry) -> Reader:
+def _table(entry: Table) -> Reader:
     def reader(value: Any, numbers: list[Any]) -> bool:
-        if type(value) is not List or KnownInt(len(value)) != entry.size:
+        if type(value) is not List or KnownInt(len(value)) != entry.count:
             return False
         columns = columns_with_room(value, len(value))
-        if columns is None or entry_of(columns) != entry.columns:
+        if columns is None or kind_of(columns) != entry.columns:
             return False
         numbers += [*arrays_of(columns), len(value)]
         return True

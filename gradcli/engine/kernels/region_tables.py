@@ -8,8 +8,8 @@ from typing import Any
 
 from ..backends.backend import CPU
 from ..ir.types import OF_DTYPE, ArrayType, dtype_of
-from ..lowering.entries import ArrayEntry, Entry, ListEntry, RecordEntry
 from ..lowering.held.columns import LARGEST
+from ..lowering.held.kinds import Kind, Record, Stored
 from ..values.kinds import List
 from .region_values import list_type, numbers_in
 from .traced_lists import TracedList, of_numbers
@@ -52,18 +52,18 @@ def _with_room(numbers: Any, room: int) -> Any:
     return _array(numbers, numbers.dtype, numbers.shape, room)
 
 
-def entry_of(columns: Any) -> Entry:
-    """The entry of columns."""
+def kind_of(columns: Any) -> Kind:
+    """The kind of columns."""
     if type(columns) is dict:
-        return RecordEntry(tuple(columns), tuple(map(entry_of, columns.values())))
+        return Record(tuple(columns), tuple(map(kind_of, columns.values())))
     if type(columns) is List:
-        return ListEntry(tuple(map(entry_of, columns.items)))
+        return tuple(map(kind_of, columns.items))
     array, listed = columns
-    return ArrayEntry(ArrayType(OF_DTYPE[array.dtype.name], array.shape, listed), False)
+    return Stored(ArrayType(OF_DTYPE[array.dtype.name], array.shape, listed))
 
 
 def arrays_of(columns: Any) -> Iterator[Any]:
-    """The arrays of columns, in the order of the parameters for their entry."""
+    """The arrays of columns, in the order of the parameters for their kind."""
     if type(columns) is tuple:
         yield columns[0]
     else:

@@ -12,16 +12,16 @@ from ..lowering.held.kinds import (
     FEW,
     Kind,
     Known,
-    ListOf,
-    ListOrArrayOf,
-    MaybeOf,
-    MixedOf,
-    OrNoneOf,
-    RecordOf,
-    StoredOf,
-    TableOf,
-    WordOf,
-    types_of,
+    ListOrArray,
+    Maybe,
+    Mixed,
+    OrNone,
+    Record,
+    Stored,
+    Table,
+    Word,
+    flat,
+    items_in,
 )
 from ..lowering.values.arrays import MAX_ELEMENTS
 from ..values.boxes import Dual, primal
@@ -82,28 +82,28 @@ def numbers_in(value: List) -> list[Any]:
 def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     """Something of a kind, made of the next numbers and arrays. MISSING for a value that isn't
     there."""
-    if isinstance(kind, ListOf):
-        return List([held_of(item, numbers) for item in kind.items])
-    if isinstance(kind, RecordOf):
+    if isinstance(kind, tuple):
+        return List([held_of(item, numbers) for item in kind])
+    if isinstance(kind, Record):
         items = [held_of(item, numbers) for item in kind.items]
         return dict(zip(kind.keys, items, strict=True))
-    if isinstance(kind, StoredOf) and kind.listed:
+    if isinstance(kind, Stored) and kind.listed:
         return list_of(next(numbers))
-    if isinstance(kind, ListOrArrayOf):
+    if isinstance(kind, ListOrArray):
         is_list, array = next(numbers), held_of(kind.array, numbers)
         return list_of(array) if is_list else array
-    if isinstance(kind, TableOf):
-        arrays = [next(numbers) for _ in types_of(kind.columns)]
+    if isinstance(kind, Table):
+        arrays = [next(numbers) for _ in flat(kind.columns)]
         return List(_items(kind.columns, iter(arrays), next(numbers)))
-    if isinstance(kind, MaybeOf | OrNoneOf):
-        is_there, held = next(numbers), held_of(kind.kind, numbers)
-        missing = MISSING if isinstance(kind, MaybeOf) else None
+    if isinstance(kind, Maybe | OrNone):
+        is_there, held = next(numbers), held_of(kind.held, numbers)
+        missing = MISSING if isinstance(kind, Maybe) else None
         return held if is_there else missing
     if isinstance(kind, Known):
         return kind.thing
-    if isinstance(kind, WordOf):
+    if isinstance(kind, Word):
         return kind.words[next(numbers)]
-    if isinstance(kind, MixedOf):
+    if isinstance(kind, Mixed):
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real
     return next(numbers)
@@ -114,25 +114,26 @@ def counts_in(kinds: Iterable[Kind], at: int) -> dict[int, int]:
     numbers of their items."""
     counts: dict[int, int] = {}
     for kind in kinds:
-        size = len(list(types_of(kind)))
-        if isinstance(kind, TableOf):
+        size = len(list(flat(kind)))
+        if isinstance(kind, Table):
             counts |= dict.fromkeys(range(at, at + size - 1), at + size - 1)
-        elif isinstance(kind, ListOf | RecordOf):
-            counts |= counts_in(kind.items, at)
-        elif isinstance(kind, MaybeOf | OrNoneOf):
-            counts |= counts_in([kind.kind], at + 1)
+        elif isinstance(kind, tuple | Record):
+            counts |= counts_in(items_in(kind), at)
+        elif isinstance(kind, Maybe | OrNone):
+            counts |= counts_in([kind.held], at + 1)
         at += size
     return counts
 
 
 def _items(columns: Kind, arrays: Iterator[Any], size: int) -> list[Any]:
     """The first items of a table with columns of this kind, made of the next arrays."""
-    if isinstance(columns, StoredOf):
+    if isinstance(columns, Stored):
         array = next(arrays)[:size]
         return list_of(array).items if columns.listed else [row.copy() for row in array]
-    assert isinstance(columns, ListOf | RecordOf)
-    rows = zip(*[_items(each, arrays, size) for each in columns.items], strict=True)
-    if isinstance(columns, RecordOf):
+    assert isinstance(columns, tuple | Record)
+    parts = items_in(columns)
+    rows = zip(*[_items(each, arrays, size) for each in parts], strict=True)
+    if isinstance(columns, Record):
         return [dict(zip(columns.keys, row, strict=True)) for row in rows]
     return [List(list(row)) for row in rows]
 

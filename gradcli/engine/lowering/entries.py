@@ -1,5 +1,6 @@
 """Entries: what the names of a frame hold when a region is entered, as far as the region is
-specialised on it. That includes ints that decide shapes, bounds of slices and powers."""
+specialised on it. An entry is a kind, which may have ints that decide shapes, bounds of slices and
+powers, and entries of its own for variables, functions and imports."""
 
 from __future__ import annotations
 
@@ -15,82 +16,51 @@ from ..ir.builder import Builder
 from ..ir.instructions import Block, Value
 from ..ir.types import I64, ArrayType, Scalar
 from .functions.calls import Calls
-from .held.kinds import Record, Stored, Table
+from .held.kinds import Held, Known, Stored, with_parts
 from .held.names import ABSENT, Closure, Members, Name, Transform, Unknown, UnknownInt
 
 
-class ListEntry(Struct):
-    """A list, by its items."""
-
-    items: tuple[Entry, ...]
-
-
-class RecordEntry(Struct):
-    """A dict, by its keys and items."""
-
-    keys: tuple[str, ...]
-    items: tuple[Entry, ...]
-
-
-class ArrayEntry(Struct):
-    """An array, or a list of many numbers, which is one parameter. `variable`: whether it is the
-    state of a variable."""
-
-    type: ArrayType
-    variable: bool
-
-
-class TableEntry(Struct):
-    """A list of items of one form, by the entries of its columns, which have that form, and that of
-    its size. The columns may have room for more items."""
-
-    columns: Entry
-    size: Scalar | KnownInt
-
-
-class VariableEntry(Struct):
+class VariableEntry(Held):
     """The variable `number` of the region, whose state may change. `state` is None if an entry
     before has the state."""
 
+    PARTS = ("state",)
     number: int
     trainable: bool
-    state: Scalar | ArrayEntry | KnownInt | None
+    state: Entry | None
 
 
-class MembersEntry(Struct):
+class MembersEntry(Held):
     """An import, or an instance of a module: the names that have values, the entries of these
     values, and the entries of the variables that an instance lists, if their states may change."""
 
+    PARTS = ("items", "variables")
     slots: dict[str, program.Slot] = field(compare=False)
     names: tuple[str, ...]
     items: tuple[Entry, ...]
     variables: tuple[Entry, ...] | None
 
 
-class FunctionEntry(Struct):
+class FunctionEntry(Held):
     """A function of the program. `captured` are the values from the place where it was made; None
     if that is the frame of the region, whose names it reads. `identity` tells functions apart, by
     their place in the program."""
 
+    PARTS = ("captured", "defaults")
     function: program.Function = field(compare=False)
     captured: tuple[Entry, ...] | None
     defaults: tuple[Entry, ...]
     identity: int
 
 
-class TransformEntry(Struct):
+class TransformEntry(Held):
     """A derivative of a function, as `names.Transform` has it."""
 
+    PARTS = ("function",)
     kind: str
-    function: FunctionEntry | TransformEntry | Thing
+    function: FunctionEntry | TransformEntry | Known
     wrt: tuple[int, ...]
     listed: bool
-
-
-class Thing(Struct):
-    """A value that is known without running: a string, a builtin, none."""
-
-    value: str | Op | None
 
 
 class KnownInt(Struct):
@@ -106,41 +76,24 @@ class NoEntry(Struct):
 
 
 # A scalar is the entry of a number that is a parameter of the region.
-Entry: TypeAlias = (
-    Scalar
-    | ListEntry
-    | RecordEntry
-    | ArrayEntry
-    | TableEntry
-    | VariableEntry
-    | MembersEntry
-    | FunctionEntry
-    | TransformEntry
-    | Thing
-    | KnownInt
-    | NoEntry
-)
+Entry: TypeAlias = Scalar | tuple[Any, ...] | Held | Known | KnownInt | NoEntry
+Parameter: TypeAlias = Scalar | ArrayType | KnownInt  # a part of an entry
 UNASSIGNED = NoEntry("")
 
 
-def mapped(entry: Any, of: Callable[[Scalar | ArrayEntry | KnownInt], Entry]) -> Any:
-    """An entry with `of` each part that is one parameter, in order, in place of that part."""
-    if isinstance(entry, Scalar | ArrayEntry | KnownInt):
+def mapped(entry: Any, of: Callable[[Parameter], Parameter]) -> Any:
+    """An entry with `of` each parameter, in order, in place of that."""
+    if isinstance(entry, Parameter):
         return of(entry)
-    if isinstance(entry, tuple):
-        return tuple([mapped(part, of) for part in entry])
-    if not isinstance(entry, Entry) or isinstance(entry, Thing | NoEntry):
-        return entry
-    return type(entry)(*[mapped(getattr(entry, name), of) for name in entry.NAMES])
+    return with_parts(entry, lambda part: mapped(part, of))
 
 
 def parameters_of(entry: Entry) -> list[Scalar | ArrayType]:
     """The types of the parameters for an entry, in order."""
     found: list[Scalar | ArrayType] = []
 
-    def note(part: Scalar | ArrayEntry | KnownInt) -> Entry:
-        whole = part.type if isinstance(part, ArrayEntry) else part
-        found.append(I64 if isinstance(whole, KnownInt) else whole)
+    def note(part: Parameter) -> Parameter:
+        found.append(I64 if isinstance(part, KnownInt) else part)
         return part
 
     mapped(entry, note)
@@ -151,25 +104,16 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     """What a name with an entry holds. The entry takes the next of the parameters."""
     if isinstance(entry, Scalar):
         return next(parameters)
-    if isinstance(entry, ListEntry):
-        return tuple([enter(lowering, item, parameters) for item in entry.items])
-    if isinstance(entry, RecordEntry):
-        held = tuple([enter(lowering, item, parameters) for item in entry.items])
-        return Record(entry.keys, held)
-    if isinstance(entry, ArrayEntry):
+    if isinstance(entry, Stored):
         array = Stored(next(parameters), entry.variable)
         return array if array.listed else lowering.few_apart(array, None)
-    if isinstance(entry, TableEntry):
-        columns, size = [enter(lowering, part, parameters) for part in (entry.columns, entry.size)]
-        assert isinstance(size, Value)
-        return Table(columns, size)
     if isinstance(entry, VariableEntry):
         if entry.state is not None:
             state = enter(lowering, entry.state, parameters)
             lowering.given_variables.append(lowering.variable(state, entry.trainable))
         return lowering.given_variables[entry.number]
-    if isinstance(entry, Thing):
-        return entry.value
+    if isinstance(entry, Known):
+        return entry.thing
     if isinstance(entry, KnownInt):
         next(parameters)
         return lowering.builder.constant(entry.value)
@@ -181,6 +125,8 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         function = enter(lowering, entry.function, parameters)
         assert isinstance(function, Closure | Transform | Op)
         return Transform(entry.kind, function, entry.wrt, entry.listed)
+    if not isinstance(entry, FunctionEntry):  # a list, a dict or a table
+        return with_parts(entry, lambda part: enter(lowering, part, parameters))
     frame = lowering.frame
     if entry.captured is not None:
         frame = lowering.names.new_frame()
@@ -217,7 +163,7 @@ def specialised(entries: Iterable[Entry], known: Mapping[int, int]) -> list[Entr
     """The entries with `known` ints in place of the parameters at some positions."""
     positions = count()
 
-    def of(part: Scalar | ArrayEntry | KnownInt) -> Entry:
+    def of(part: Parameter) -> Parameter:
         k = next(positions)
         return KnownInt(known[k]) if k in known else part
 

@@ -16,17 +16,7 @@ from ..ir.types import I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .held.flow import assigned, breaks, returns, stops
-from .held.kinds import (
-    Kind,
-    ListOrArrayOf,
-    MaybeOf,
-    OrNoneOf,
-    TableOf,
-    WordOf,
-    flat,
-    kind_of,
-    plain,
-)
+from .held.kinds import Kind, ListOrArray, Maybe, OrNone, Table, Word, flat, kind_of, plain
 from .held.meeting import joined
 from .held.names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .held.ranges import Items, Range
@@ -147,7 +137,7 @@ def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Spa
     return index if over == COUNTED else lowering.item_at(held, index, span)
 
 
-_WIDER = WordOf | TableOf | OrNoneOf | ListOrArrayOf  # kinds that a name may get in a loop
+_WIDER = Word | Table | OrNone | ListOrArray  # kinds that a name may get in a loop
 
 
 def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration, room: int) -> list[Kind]:
@@ -158,7 +148,7 @@ def settled(loop: Loop, kinds: Sequence[Kind], iteration: Iteration, room: int) 
 
 
 def _settled(before: Kind, after: Kind, room: int = 0) -> Kind:
-    if isinstance(after, MaybeOf) and isinstance(before, Absent):
+    if isinstance(after, Maybe) and isinstance(before, Absent):
         return after
     wider = joined(before, after, Unknown("", None), room)
     return wider if isinstance(wider, _WIDER) else before
@@ -198,4 +188,4 @@ def add_iterations(
 
 
 def _is_carried(kind: Kind) -> bool:
-    return is_settled(kind.kind if isinstance(kind, MaybeOf) else kind)
+    return is_settled(kind.held if isinstance(kind, Maybe) else kind)

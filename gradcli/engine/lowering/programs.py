@@ -13,30 +13,27 @@ from ..backends.backend import INT_MAX
 from ..ir.builder import Builder, TooLong
 from ..ir.instructions import Block, Region, Value
 from ..ir.printer import text
-from ..ir.types import BOOL, F64, I64, OF_DTYPE, ArrayType, Scalar, has_floats
+from ..ir.types import BOOL, F64, I64, OF_DTYPE, ArrayType, Scalar, element_of, has_floats
 from ..passes.calls import Regions
 from ..passes.copying import needed_for, used
 from ..passes.expansion import expand
 from .held.flow import assigned, is_draw
 from .held.kinds import (
     Array,
-    ArrayOf,
     Kind,
     Mixed,
     Stored,
-    StoredOf,
     array_kind,
     flat,
     fresh,
     kind_of,
-    types_of,
 )
 from .held.names import Members, Name, NotCompiled, Unknown
 from .result_kinds import is_value
 from .statements import Lowering
 
 MOST = 2**16  # instructions: compiling more takes a minute and gigabytes
-_NUMERIC = Scalar | ArrayOf | StoredOf  # kinds of numbers and arrays
+_NUMERIC = Scalar | Array | Stored  # kinds of numbers and arrays
 _LEFT_OUT = (program.Print, program.Expect, program.ExpectError, program.Output)  # of imports
 
 
@@ -255,7 +252,7 @@ class _Main:
             raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
         if depends:
             raise NotCompiled("a typed constant that depends on variables is not compiled", span)
-        if [v.type for v in state.results] == [*types_of(kind)]:
+        if [v.type for v in state.results] == [*flat(kind)]:
             self.states[name] = initial
         held, first_place = fresh(kind), len(self.block.parameters)
         self.block.parameters += tuple(flat(held))
@@ -305,9 +302,11 @@ def declared_kind(
 ) -> Kind | None:
     """The kind of a variable that is declared with a type or a value, or is given a value from
     outside. None where it isn't known."""
-    if isinstance(first, StoredOf):
-        first = ArrayOf(first.type.shape, first.type.element)
-    kind = getattr(first, "type", first) if first is not None else _scalar_given(given, real)
+    kind = first if first is not None else _scalar_given(given, real)
+    if isinstance(first, Array | Stored):
+        kind = element_of(first.type)
+    elif isinstance(first, Mixed):
+        kind = first.real
     shape = getattr(first, "shape", ()) if given is None else _shape_given(given)
     if declared is not None:
         kind = {**OF_DTYPE, "float": real, "int": I64}.get(declared.dtype)

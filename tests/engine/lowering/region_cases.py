@@ -17,16 +17,7 @@ from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.types import F64, Scalar
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.lowering.held.kinds import (
-    ArrayOf,
-    Kind,
-    ListOf,
-    ListOrArrayOf,
-    MixedOf,
-    RecordOf,
-    StoredOf,
-    types_of,
-)
+from gradcli.engine.lowering.held.kinds import Array, Kind, ListOrArray, Mixed, Record, Stored, flat
 from gradcli.engine.lowering.programs import Lowered, lower_program
 
 HEAD = "var x = 1.5\nvar n = 4\n"
@@ -158,26 +149,26 @@ def outputs_of(found: Lowered, numbers: Iterable[Any]) -> dict[str, Any]:
 
 def _in_python(kind: Kind, numbers: Iterator[Any]) -> Any:
     """What a program gets of a kind and the next of these numbers; an array as nested lists."""
-    if isinstance(kind, ArrayOf):
+    if isinstance(kind, Array):
         kind = _nested(kind.shape, kind.type)
-    if isinstance(kind, RecordOf):
+    if isinstance(kind, Record):
         items = [_in_python(item, numbers) for item in kind.items]
         return dict(zip(kind.keys, items, strict=True))
-    if isinstance(kind, ListOf):
-        return [_in_python(item, numbers) for item in kind.items]
-    if isinstance(kind, MixedOf):
+    if isinstance(kind, tuple):
+        return [_in_python(item, numbers) for item in kind]
+    if isinstance(kind, Mixed):
         is_int, whole, real = next(numbers), next(numbers), next(numbers)
         return whole if is_int else real
-    if isinstance(kind, StoredOf):
+    if isinstance(kind, Stored):
         return next(numbers).tolist()
-    if isinstance(kind, ListOrArrayOf):
+    if isinstance(kind, ListOrArray):
         next(numbers)
         return _in_python(kind.array, numbers)
     return next(numbers)
 
 
 def _nested(shape: tuple[int, ...], item: Scalar) -> Kind:
-    return ListOf((_nested(shape[1:], item),) * shape[0]) if shape else item
+    return (_nested(shape[1:], item),) * shape[0] if shape else item
 
 
 def states(source: str, names: Iterable[str]) -> list[Any]:
@@ -202,7 +193,7 @@ def floats(found: Lowered) -> Iterator[tuple[int, str]]:
     for name, kind in found.results.items():
         if kind == F64:
             yield position, name
-        position += len(list(types_of(kind)))
+        position += len(list(flat(kind)))
 
 
 def same(a: Any, b: Any) -> bool:

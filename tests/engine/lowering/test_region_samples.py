@@ -12,7 +12,7 @@ import pytest
 import gradcli
 from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.lowering.held.kinds import StoredOf
+from gradcli.engine.lowering.held.kinds import Stored
 from gradcli.engine.lowering.programs import Lowered, lower_program
 
 from .region_cases import numbers, outputs_of, same
@@ -45,7 +45,7 @@ def compared(source: str) -> list[str]:
     states: list[Any] = []
     for name, kind in found.parameters.items():
         held = outputs[f"held_{name}"]
-        states += [held] if isinstance(kind, StoredOf) else numbers(held)
+        states += [held] if isinstance(kind, Stored) else numbers(held)
     try:
         given = outputs_of(found, compiled(found.region, found.others)(*states))
     except StepBack:  # whether a gradient is connected depends on the path

@@ -10,7 +10,7 @@ import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.ir.instructions import Region
-from gradcli.engine.lowering.held.kinds import types_of
+from gradcli.engine.lowering.held.kinds import flat
 from gradcli.engine.lowering.programs import Lowered
 from gradcli.engine.passes.copying import copied
 from gradcli.engine.passes.derivatives.vjp import vjp
@@ -22,8 +22,8 @@ from ..lowering.region_cases import floats, lowered, states
 def positions(found: Lowered, name: str) -> list[int]:
     """Where the elements of a variable are among the parameters of a region."""
     before = list(found.parameters)[: list(found.parameters).index(name)]
-    start = sum(len(list(types_of(found.parameters[each]))) for each in before)
-    return list(range(start, start + len(list(types_of(found.parameters[name])))))
+    start = sum(len(list(flat(found.parameters[each]))) for each in before)
+    return list(range(start, start + len(list(flat(found.parameters[name])))))
 
 
 def compare(source: str) -> int:

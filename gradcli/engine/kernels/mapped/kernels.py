@@ -16,7 +16,7 @@ from ...codegen.step_back import StepBack
 from ...ir.types import Scalar
 from ...lowering.entries import parameters_of
 from ...lowering.frame_calls import lower_call
-from ...lowering.held.kinds import Kind, ListOf, RecordOf, StoredOf
+from ...lowering.held.kinds import Kind, Record, Stored, items_in
 from ...lowering.held.names import NotCompiled
 from ...passes.rules import NoRule
 from ...trace.run import Run
@@ -122,6 +122,7 @@ class MappedCall:
 
 def _has_rows(kind: Kind) -> bool:
     """Whether something of a kind has only numbers and arrays, in lists and dicts."""
-    if isinstance(kind, ListOf | RecordOf):
-        return bool(kind.items) and all(map(_has_rows, kind.items))
-    return isinstance(kind, Scalar) or (isinstance(kind, StoredOf) and not kind.listed)
+    if isinstance(kind, tuple | Record):
+        parts = items_in(kind)
+        return bool(parts) and all(map(_has_rows, parts))
+    return isinstance(kind, Scalar) or (isinstance(kind, Stored) and not kind.listed)

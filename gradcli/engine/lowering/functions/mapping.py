@@ -15,7 +15,7 @@ from ....ops.op import Op
 from ...ir.instructions import Block, Each, For, Value, is_point
 from ...ir.types import BOOL, I64, ArrayType, dimensions, element_of
 from ..builtins.reductions import Options
-from ..held.kinds import Record, Stored, flat, is_many, leaves
+from ..held.kinds import Record, Stored, flat, is_many, leaves, with_parts
 from ..held.names import Closure, NotCompiled, Rows, Transform
 from .matrices import Matrices
 
@@ -96,10 +96,8 @@ class RowMaps(Matrices):
 
     def as_structured(self, held: Any, arrays: Iterator[Stored], span: Span) -> Any:
         """What is held for a row, with the numbers and arrays in it replaced by the next arrays."""
-        if type(held) is tuple:
-            return tuple([self.as_structured(item, arrays, span) for item in held])
-        if isinstance(held, Record):
-            return Record(held.keys, self.as_structured(held.items, arrays, span))
+        if isinstance(held, tuple | Record):
+            return with_parts(held, lambda part: self.as_structured(part, arrays, span))
         return self.few_apart(next(arrays), span)
 
 

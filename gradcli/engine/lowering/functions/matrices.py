@@ -17,21 +17,16 @@ from ...passes.derivatives.vjp import vjp
 from ...passes.rules import NoRule
 from ..held.kinds import (
     Array,
-    ArrayOf,
     Kind,
-    ListOf,
     ListOrArray,
     Mixed,
     Record,
-    RecordOf,
     Stored,
-    StoredOf,
     flat,
     kind_of,
-    leaves_of,
+    leaves,
     plain,
     rebuilt,
-    types_of,
 )
 from ..held.names import NotCompiled, Transform
 from .transforms import Transforms
@@ -92,8 +87,8 @@ class Matrices(Transforms):
     def in_blocks(self, found: Any, kind: Kind, source: Kind, span: Span) -> Any:
         """The blocks of a Jacobian that was found as one array. `kind` and `source` are those of
         target and source."""
-        size = sum([prod(_shape(leaf, span)) for leaf in leaves_of(source)])
-        count = sum([prod(_shape(leaf, span)) for leaf in leaves_of(kind)])
+        size = sum([prod(_shape(leaf, span)) for leaf in leaves(source)])
+        count = sum([prod(_shape(leaf, span)) for leaf in leaves(kind)])
         places = CPU.xp.arange(1, count * size + 1).reshape(count, size)
 
         def row(target: Kind, rows: Any) -> Any:
@@ -146,7 +141,7 @@ class Matrices(Transforms):
 
         def row(at: Value) -> Any:
             seeds = flat(self.unit(kind, at))
-            found = self.inline(derived, [*arguments, *seeds])[len(list(types_of(kind))) :]
+            found = self.inline(derived, [*arguments, *seeds])[len(list(flat(kind))) :]
             pairs = zip(found[::2], found[1::2], strict=True)
             return self.gradient(given[k], pairs, span)
 
@@ -200,9 +195,9 @@ class Matrices(Transforms):
         zero, one = [builder.number(number, _element(kind)) for number in (0.0, 1.0)]
         if isinstance(kind, Scalar):
             return one
-        if isinstance(kind, StoredOf):
+        if isinstance(kind, Stored):
             return Stored(builder.put(builder.zero(kind.type), at, one))
-        assert isinstance(kind, ArrayOf)
+        assert isinstance(kind, Array)
         is_here = [builder.apply("eq", [at, builder.constant(k)]) for k in range(prod(kind.shape))]
         items = [builder.apply("where", [here, one, zero]) for here in is_here]
         found: Array = rebuilt(kind, iter(items))
@@ -211,7 +206,7 @@ class Matrices(Transforms):
 
 def _element(kind: Kind) -> Scalar:
     """The type of the numbers of a kind."""
-    return element_of(next(types_of(kind)))
+    return element_of(next(flat(kind)))
 
 
 def _is_float(kind: Kind) -> TypeGuard[Scalar]:
@@ -219,9 +214,7 @@ def _is_float(kind: Kind) -> TypeGuard[Scalar]:
 
 
 def _shape(kind: Kind, span: Span) -> Sequence[int]:
-    if isinstance(kind, StoredOf):
-        return kind.type.shape
-    if isinstance(kind, ArrayOf):
+    if isinstance(kind, Array | Stored):
         return kind.shape
     if not _is_float(kind):
         raise NotCompiled("a Jacobian is compiled only for arrays", span)
@@ -240,22 +233,24 @@ def _list_shape(held: Any) -> tuple[int, ...] | None:
 
 def _as_one(kind: Kind, span: Span) -> Kind:
     """The kind of one array with all the numbers in lists and dicts; any other kind as it is."""
-    if not isinstance(kind, ListOf | RecordOf):
+    if not isinstance(kind, tuple | Record):
         return kind
-    types = list(types_of(kind))
+    types = tuple(flat(kind))
     if len(set(types)) != 1 or isinstance(types[0], ArrayType):
         raise NotCompiled("the Jacobian of lists of many numbers is not compiled", span)
-    return ArrayOf((len(types),), types[0])
+    return Array((len(types),), types, types[0])
 
 
 def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any], span: Span) -> Any:
     """A structure of lists and dicts of a kind. `give` returns its leaves, from a leaf's kind and
     its part of the rows."""
-    if not isinstance(kind, ListOf | RecordOf):
+    if isinstance(kind, Record):
+        return Record(kind.keys, _by_leaves(kind.items, rows, give, span))
+    if not isinstance(kind, tuple):
         return give(kind, rows)
     items, start = [], 0
-    for item in kind.items:
-        stop = start + sum([prod(_shape(leaf, span)) for leaf in leaves_of(item)])
+    for item in kind:
+        stop = start + sum([prod(_shape(leaf, span)) for leaf in leaves(item)])
         items.append(_by_leaves(item, rows[start:stop], give, span))
         start = stop
-    return tuple(items) if isinstance(kind, ListOf) else Record(kind.keys, tuple(items))
+    return tuple(items)

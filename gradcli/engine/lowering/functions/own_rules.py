@@ -18,7 +18,7 @@ from ...ir.scalars import WHERE
 from ...ir.types import ArrayType, has_tangents
 from ...passes.calls import Rule
 from ...passes.failing import may_fail
-from ..held.kinds import Array, Mixed, Record, Stored, flat, fresh, leaves, plain, types_of
+from ..held.kinds import Array, Mixed, Record, Stored, flat, fresh, items_in, leaves, plain
 from ..held.names import Closure, NotCompiled
 from .recursion import Recursion, Specialised
 
@@ -77,7 +77,7 @@ class OwnRules(Recursion):
         block.parameters += tuple(flat(dy))
         block.results = tuple(flat(found))
         parameters = made.region.block.parameters
-        outside = [each for kind in made.outside.values() for each in types_of(kind)]
+        outside = [each for kind in made.outside.values() for each in flat(kind)]
         first = len(parameters) - len(outside)
         moving = [k for k in range(first) if has_tangents(parameters[k].type)]
         region = Region(f"rule_of_{made.region.name}", block)
@@ -106,7 +106,7 @@ class OwnRules(Recursion):
                 yield self.builder.zero(each.type) if is_array else self.builder.constant(-0.0)
                 yield self.builder.constant(False)
         elif isinstance(held, tuple | Record):
-            items = held if isinstance(held, tuple) else held.items
+            items = items_in(held)
             parts = g.items if isinstance(g, Record) else self.rows(g, span)
             keys = [each.keys if isinstance(each, Record) else None for each in (held, g)]
             if keys[0] != keys[1] or len(parts) != len(items):

@@ -22,18 +22,7 @@ from ...ir.types import I64
 from ...passes.arrays.aliases import returned_parameters
 from ...passes.calls import Regions
 from ...passes.copying import inlined
-from ..held.kinds import (
-    Choice,
-    Kind,
-    Maybe,
-    OrNone,
-    Record,
-    flat,
-    fresh,
-    has_functions,
-    kind_of,
-    rebuilt,
-)
+from ..held.kinds import Choice, Kind, flat, fresh, has_functions, kind_of, parts_of, rebuilt
 from ..held.meeting import as_kind, joined
 from ..held.names import (
     Closure,
@@ -208,11 +197,8 @@ class Recursion(Calls):
         pending = [callee, *arguments]
         while pending:
             held = pending.pop()
-            if isinstance(held, tuple | Record):
-                pending += held if isinstance(held, tuple) else held.items
-            elif isinstance(held, Maybe | OrNone):
-                pending.append(held.held)
-            elif isinstance(held, Transform | Rows):
+            pending += parts_of(held)
+            if isinstance(held, Transform | Rows):
                 pending.append(held.function)
             elif isinstance(held, Choice):
                 pending += held.functions

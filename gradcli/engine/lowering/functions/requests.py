@@ -24,7 +24,16 @@ from ...passes.derivatives.tangents import Derivative, Derivatives
 from ...passes.rules import NoRule
 from ..builtins.reductions import Options
 from ..held.branching import Scope
-from ..held.kinds import Array, Record, flat, kind_of, leaves, plain, rebuilt, without_variable
+from ..held.kinds import (
+    Array,
+    flat,
+    kind_of,
+    leaves,
+    plain,
+    rebuilt,
+    with_parts,
+    without_variable,
+)
 from ..held.names import Name, NotCompiled, Variable
 from .states import States, shape_and_type
 
@@ -214,9 +223,7 @@ class Requests(States):
             if isinstance(source, Variable):
                 gradient = self.gradient_by(self.value(source), next(states), found, span)
                 return self.detached(gradient, span) if self.once else gradient
-            if isinstance(source, Record):
-                return Record(source.keys, tuple(map(answer, source.items)))
-            return tuple(map(answer, source))
+            return with_parts(source, answer)
 
         began = self.scopes[-1].began if window is None else window.began
         states = iter([list(flat(began[each.state])) for each in variables])

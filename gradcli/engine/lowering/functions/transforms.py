@@ -31,7 +31,6 @@ from ..held.kinds import (
     kind_of,
     plain,
     rebuilt,
-    types_of,
 )
 from ..held.names import Closure, NotCompiled, Rows, Transform
 from ..result_kinds import is_value
@@ -116,7 +115,7 @@ class Transforms(OwnRules):
         arguments = list(given)
         parameters: list[Value] = []
         for k in callee.wrt:
-            kinds = list(types_of(kind_of(given[k])))
+            kinds = list(flat(kind_of(given[k])))
             known = isinstance(given[k], Value | Array | Stored | tuple | Record)
             listed = isinstance(given[k], Stored) and given[k].listed
             if not kinds or not known or listed or not all(map(has_tangents, kinds)):
@@ -128,7 +127,7 @@ class Transforms(OwnRules):
             result = self.called(callee.function, arguments, named, span)
         self.count_draws(began, block, [v for k in callee.wrt for v in flat(given[k])])
         kind = plain(kind_of(result))
-        types = list(types_of(kind))
+        types = list(flat(kind))
         if not is_value(kind) or not types or not all(map(has_tangents, types)):
             raise NotCompiled("a derivative is compiled only for floats", span)
         block.results = tuple(flat(result))
@@ -168,7 +167,7 @@ class Transforms(OwnRules):
         if plain(kind_of(vector)) != plain(kind_of(primal)):
             raise NotCompiled(f"this call of `{callee.kind}` is not compiled", span)
         found = self.inline(region, [*flat(moving), *flat(vector)])
-        size = len(list(types_of(kind)))
+        size = len(list(flat(kind)))
         value, pairs = rebuilt(kind, iter(found[:size])), iter(found[size:])
         tangent = rebuilt(
             kind, iter([self.or_zero(*pair, span) for pair in zip(pairs, pairs, strict=True)])
@@ -207,7 +206,7 @@ class Transforms(OwnRules):
             ]
         seed = self.along_with(seed, target, span)
         kinds = plain(kind_of(seed)), plain(kind_of(target))
-        if kinds[0] != kinds[1] or not all(map(has_tangents, types_of(kinds[0]))):
+        if kinds[0] != kinds[1] or not all(map(has_tangents, flat(kinds[0]))):
             raise NotCompiled("a seed of another kind is not compiled", span)
         return list(flat(seed))
 
@@ -238,13 +237,13 @@ class Transforms(OwnRules):
         if isinstance(connected.type, ArrayType):
             return self.list_or_zero(derivative, connected, span)
         if isinstance(kind := derivative.type, ArrayType):
-            found: Stored = self.either(
+            found: Value = self.either(
                 connected,
                 lambda: Stored(derivative),
                 lambda: Stored(self.builder.zero(kind)),
                 span,
-            )
-            return found.value
+            ).value
+            return found
         return self.builder.operation(CHOOSE, [connected, derivative, self.builder.constant(0.0)])
 
     def list_or_zero(self, derivative: Value, connected: Value, span: Span) -> Value:

@@ -15,7 +15,7 @@ from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, Instruction, Value
 from ...passes.copying import needed_for, used
 from .flow import assigned
-from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt
+from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt, with_parts
 from .meeting import as_kind, joined
 from .names import (
     ABSENT,
@@ -136,11 +136,8 @@ class Branching:
         """What is held, with all variables in it replaced by their states."""
         if not self.states:
             return held
-        if type(held) is tuple:
-            return tuple([self.values(item) for item in held])
-        if isinstance(held, Record):
-            return Record(held.keys, self.values(held.items))
-        return self.or_none(held)
+        is_one = not isinstance(held, tuple | Record)
+        return self.or_none(held) if is_one else with_parts(held, self.values)
 
     @contextmanager
     def scope(self, block: Block, carried: Sequence[Value]) -> Iterator[Block]:

@@ -7,21 +7,8 @@ from typing import Any
 
 from ...ir.builder import Builder
 from ...ir.instructions import Value
-from ...ir.types import BOOL, ArrayType, Scalar
-from .kinds import (
-    ArrayOf,
-    Kind,
-    ListOf,
-    Record,
-    RecordOf,
-    Stored,
-    StoredOf,
-    Table,
-    TableOf,
-    flat,
-    leaves_of,
-    plain,
-)
+from ...ir.types import BOOL, I64, ArrayType, Scalar
+from .kinds import Array, Kind, Record, Stored, Table, flat, items_in, leaves, plain
 
 # Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
 ROOM, ROOM_ON_ROWS = 2**14, 2**10
@@ -31,10 +18,10 @@ LARGEST = 2**22  # elements of a column
 def array_type(kind: Kind) -> ArrayType | None:
     """The type of a list of numbers, or of lists of numbers of one length, as an array. None for
     anything else, also for a list of ints and floats."""
-    if not isinstance(kind, ListOf) or not kind.items:
+    if not isinstance(kind, tuple) or not kind:
         return None
-    first, n = kind.items[0], len(kind.items)
-    if any(item != first for item in kind.items) or first == BOOL:
+    first, n = kind[0], len(kind)
+    if any(item != first for item in kind) or first == BOOL:
         return None
     if isinstance(first, Scalar):
         return ArrayType(first, (n,), listed=True)
@@ -54,73 +41,74 @@ def columns_of(item: Kind, room: int) -> Kind | None:
     """The kind of the columns of a table with room for items of a kind; None if there is none, or
     if they would be large."""
     if isinstance(item, Scalar):
-        return StoredOf(ArrayType(item, (room,), listed=True))
-    listed = item.listed if isinstance(item, StoredOf) else not isinstance(item, ArrayOf)
-    if isinstance(item, ArrayOf):
+        return Stored(ArrayType(item, (room,), listed=True))
+    listed = item.listed if isinstance(item, Stored) else not isinstance(item, Array)
+    if isinstance(item, Array):
         whole: ArrayType | None = ArrayType(item.type, item.shape)
     else:
-        whole = item.type if isinstance(item, StoredOf) else array_type(item)
+        whole = item.type if isinstance(item, Stored) else array_type(item)
     if whole is not None:
         column = ArrayType(whole.element, (room, *whole.shape), listed)
-        return StoredOf(column) if 0 < column.size <= LARGEST else None
-    if not isinstance(item, ListOf | RecordOf):
+        return Stored(column) if 0 < column.size <= LARGEST else None
+    if not isinstance(item, tuple | Record):
         return None
-    parts = [part for each in item.items if (part := columns_of(each, room)) is not None]
-    if not parts or len(parts) < len(item.items):
+    items = items_in(item)
+    parts = [part for each in items if (part := columns_of(each, room)) is not None]
+    if not parts or len(parts) < len(items):
         return None
-    return RecordOf(item.keys, (*parts,)) if isinstance(item, RecordOf) else ListOf((*parts,))
+    return Record(item.keys, (*parts,)) if isinstance(item, Record) else (*parts,)
 
 
 def room_of(columns: Kind) -> int:
     """The number of items for which a table with these columns has room."""
-    first = next(leaves_of(columns))
-    assert isinstance(first, StoredOf)
-    return first.type.shape[0]
+    first = next(leaves(columns))
+    assert isinstance(first, Stored)
+    return first.shape[0]
 
 
-def table_of(a: Kind, b: Kind, room: int) -> TableOf | None:
+def table_of(a: Kind, b: Kind, room: int) -> Table | None:
     """The kind of the table that two lists become; None if they become none. It has `room`, or that
     of a list which is a table already; there is none without room."""
     for kind in (a, b):
-        room = room_of(kind.columns) if isinstance(kind, TableOf) else room
+        room = room_of(kind.columns) if isinstance(kind, Table) else room
     found: set[Kind | None] = set()
     for kind in (a, b):
-        if isinstance(kind, TableOf):
+        if isinstance(kind, Table):
             found.add(kind.columns)
-        elif isinstance(kind, ListOf) and len(kind.items) < room:
-            found.update([columns_of(plain(item), room) for item in kind.items])
-        elif isinstance(kind, StoredOf) and kind.listed and kind.type.shape[0] < room:
-            whole = ArrayType(kind.type.element, (room, *kind.type.shape[1:]), listed=True)
-            found.add(StoredOf(whole))
+        elif isinstance(kind, tuple) and len(kind) < room:
+            found.update([columns_of(plain(item), room) for item in kind])
+        elif isinstance(kind, Stored) and kind.listed and kind.shape[0] < room:
+            whole = ArrayType(kind.type.element, (room, *kind.shape[1:]), listed=True)
+            found.add(Stored(whole))
         else:
             return None
     columns = found.pop() if len(found) == 1 else None
-    return None if columns is None else TableOf(columns)
+    return None if columns is None else Table(columns, I64)
 
 
-def table(builder: Builder, held: Any, kind: TableOf) -> Table:
-    """A list of known length as a table of a kind."""
+def table(builder: Builder, held: Any, columns: Kind) -> Table:
+    """A list of known length as a table with columns of a kind."""
     is_one = isinstance(held, Stored)
     size = held.shape[0] if is_one else len(held)
-    columns = _filled(builder, [held] if is_one else held, kind.columns)
-    return Table(columns, builder.constant(size))
+    return Table(_filled(builder, [held] if is_one else held, columns), builder.constant(size))
 
 
 def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
     """The columns of a table, with items at their first places. A list that is in memory is given
     as one item."""
-    if isinstance(columns, StoredOf):
+    if isinstance(columns, Stored):
         array, place = builder.room(columns.type), 0
         for part in flat(*items):
             array = _with(builder, array, place, part)
             place += part.type.size if isinstance(part.type, ArrayType) else 1
         return Stored(array)
-    assert isinstance(columns, ListOf | RecordOf)
-    rows = [item.items if isinstance(item, Record) else item for item in items]
-    parts = zip(*rows, strict=True) if rows else [()] * len(columns.items)
-    pairs = zip(parts, columns.items, strict=True)
-    found = tuple([_filled(builder, part, column) for part, column in pairs])
-    return Record(columns.keys, found) if isinstance(columns, RecordOf) else found
+    if isinstance(columns, Record):
+        rows = [item.items for item in items]
+        return Record(columns.keys, _filled(builder, rows, columns.items))
+    assert isinstance(columns, tuple)
+    parts = zip(*items, strict=True) if items else [()] * len(columns)
+    pairs = zip(parts, columns, strict=True)
+    return tuple([_filled(builder, part, column) for part, column in pairs])
 
 
 def _with(builder: Builder, array: Value, place: int, part: Value) -> Value:

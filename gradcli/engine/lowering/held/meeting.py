@@ -15,36 +15,26 @@ from typing import Any
 from ....ops.op import Op
 from ...ir.builder import Builder
 from ...ir.instructions import Value
-from ...ir.types import I64, Scalar, is_float
+from ...ir.types import BOOL, I64, Scalar, is_float
 from .columns import array_type, in_memory, table, table_of
 from .kinds import (
     Array,
-    ArrayOf,
     Choice,
-    ChoiceOf,
     Kind,
     Known,
-    ListOf,
     ListOrArray,
-    ListOrArrayOf,
     Maybe,
-    MaybeOf,
     Mixed,
-    MixedOf,
     OrNone,
-    OrNoneOf,
     Record,
-    RecordOf,
     Stored,
-    StoredOf,
-    TableOf,
+    Table,
     Word,
-    WordOf,
     array_kind,
     flat,
     kind_of,
+    parts_of,
     rebuilt,
-    types_of,
 )
 from .names import ABSENT, Absent, Closure, Unknown
 
@@ -60,51 +50,50 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     for kind in (a, b):
         if isinstance(kind, Unknown):
             return kind
-    if isinstance(a, MaybeOf | Absent) or isinstance(b, MaybeOf | Absent):
-        there = [k.kind if isinstance(k, MaybeOf) else k for k in (a, b) if k is not ABSENT]
+    if isinstance(a, Maybe | Absent) or isinstance(b, Maybe | Absent):
+        there = [k.held if isinstance(k, Maybe) else k for k in (a, b) if k is not ABSENT]
         return _maybe(joined(there[0], there[-1], differ, room))
-    if any(isinstance(k, OrNoneOf) or _is_none(k) for k in (a, b)):
-        held = [k.kind if isinstance(k, OrNoneOf) else k for k in (a, b) if not _is_none(k)]
+    if any(isinstance(k, OrNone) or _is_none(k) for k in (a, b)):
+        held = [k.held if isinstance(k, OrNone) else k for k in (a, b) if not _is_none(k)]
         return _or_none(joined(held[0], held[-1], differ, room), differ)
-    if isinstance(a, ListOf) and isinstance(b, ListOf) and len(a.items) == len(b.items):
-        pairs = zip(a.items, b.items, strict=True)
-        return ListOf(tuple([joined(x, y, differ, room) for x, y in pairs]))
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple([joined(x, y, differ, room) for x, y in zip(a, b, strict=True)])
     for one, other in ((a, b), (b, a)):
-        if isinstance(other, StoredOf) and other.listed and array_type(one) == other.type:
+        if isinstance(other, Stored) and other.listed and array_type(one) == other.type:
             return other
     if (found := table_of(a, b, room)) is not None:
         return found
-    if isinstance(a, RecordOf) and isinstance(b, RecordOf) and a.keys == b.keys:
+    if isinstance(a, Record) and isinstance(b, Record) and a.keys == b.keys:
         pairs = zip(a.items, b.items, strict=True)
-        return RecordOf(a.keys, tuple([joined(x, y, differ, room) for x, y in pairs]))
-    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
+        return Record(a.keys, tuple([joined(x, y, differ, room) for x, y in pairs]))
+    if isinstance(a, Array) and isinstance(b, Array):
         same = (a.shape, a.type) == (b.shape, b.type)
-        return ArrayOf(a.shape, a.type, True) if same else differ
-    if isinstance(a, StoredOf) and isinstance(b, StoredOf):
-        return StoredOf(a.type, True) if a.type == b.type else differ
+        return Array(a.shape, a.items, a.type, True) if same else differ
+    if isinstance(a, Stored) and isinstance(b, Stored):
+        return Stored(a.type, True) if a.type == b.type else differ
     first, second = _array_of(a), _array_of(b)
     if first is not None and second is not None and type(first) is type(second):
         both = joined(first, second, differ)
-        return ListOrArrayOf(both) if isinstance(both, ArrayOf | StoredOf) else differ
+        return ListOrArray(BOOL, both) if isinstance(both, Array | Stored) else differ
     if _words(a) and _words(b):
-        return WordOf(tuple(dict.fromkeys([*_words(a), *_words(b)])))
+        return Word(I64, tuple(dict.fromkeys([*_words(a), *_words(b)])))
     if _functions(a) and _functions(b):
         functions = dict.fromkeys([*_functions(a), *_functions(b)])
         bodies = {f.function if isinstance(f, Closure) else f for f in functions}
-        return ChoiceOf((*functions,)) if len(bodies) == len(functions) else differ
-    reals = [k.type if isinstance(k, MixedOf) else k for k in (a, b) if k != I64]
+        return Choice(I64, (*functions,)) if len(bodies) == len(functions) else differ
+    reals = [k.real if isinstance(k, Mixed) else k for k in (a, b) if k != I64]
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
-    return MixedOf(real) if isinstance(real, Scalar) and is_one else differ
+    return Mixed(BOOL, I64, real) if is_one else differ
 
 
-def _array_of(kind: Kind) -> ArrayOf | StoredOf | None:
+def _array_of(kind: Kind) -> Array | Stored | None:
     """The kind of an array, or that of a list of numbers as an array; None for anything else."""
-    if isinstance(kind, ListOrArrayOf):
+    if isinstance(kind, ListOrArray):
         return kind.array
-    if isinstance(kind, ArrayOf) or (isinstance(kind, StoredOf) and not kind.listed):
+    if isinstance(kind, Array) or (isinstance(kind, Stored) and not kind.listed):
         return kind
-    found = kind.type if isinstance(kind, StoredOf) else array_type(kind)
+    found = kind.type if isinstance(kind, Stored) else array_type(kind)
     return None if found is None else array_kind(found.in_form(listed=False))
 
 
@@ -116,73 +105,73 @@ def _words(kind: Kind) -> tuple[str, ...]:
     """The strings that something of a kind may be; none if it is no string."""
     if isinstance(kind, Known) and type(kind.thing) is str:
         return (kind.thing,)
-    return kind.words if isinstance(kind, WordOf) else ()
+    return kind.words if isinstance(kind, Word) else ()
 
 
 def _functions(kind: Kind) -> tuple[Closure | Op, ...]:
     """The functions that something of a kind may be; none if it is no function."""
     if isinstance(kind, Known) and isinstance(kind.thing, Closure | Op):
         return (kind.thing,)
-    return kind.functions if isinstance(kind, ChoiceOf) else ()
+    return kind.functions if isinstance(kind, Choice) else ()
 
 
 def _maybe(kind: Kind) -> Kind:
-    return kind if isinstance(kind, Unknown) else MaybeOf(kind)
+    return kind if isinstance(kind, Unknown) else Maybe(BOOL, kind)
 
 
 def _or_none(kind: Kind, differ: Unknown) -> Kind:
     if isinstance(kind, Unknown):
         return kind
-    return differ if _depth(kind) == MAX_DEPTH else OrNoneOf(kind)
+    return differ if _depth(kind) == MAX_DEPTH else OrNone(BOOL, kind)
 
 
 def _depth(kind: Kind) -> int:
     """How deep an `OrNone` is inside others in something of a kind."""
-    if isinstance(kind, OrNoneOf):
-        return 1 + _depth(kind.kind)
-    items = kind.items if isinstance(kind, ListOf | RecordOf) else ()
-    return max(map(_depth, items), default=0)
+    if isinstance(kind, OrNone):
+        return 1 + _depth(kind.held)
+    parts = parts_of(kind) if isinstance(kind, tuple | Record) else ()
+    return max(map(_depth, parts), default=0)
 
 
 def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     """What is held, converted to a kind that its own kind was joined to."""
     if isinstance(kind, Unknown) or kind_of(held) == kind:
         return kind if isinstance(kind, Unknown) else held
-    if isinstance(kind, TableOf):
-        return table(builder, held, kind)
-    if isinstance(kind, MaybeOf | OrNoneOf):
-        partly, missing = (Maybe, ABSENT) if isinstance(kind, MaybeOf) else (OrNone, None)
+    if isinstance(kind, Table):
+        return table(builder, held, kind.columns)
+    if isinstance(kind, Maybe | OrNone):
+        partly, missing = type(kind), ABSENT if isinstance(kind, Maybe) else None
         if held is missing:
-            return partly(builder.constant(False), _zero(builder, kind.kind))
+            return partly(builder.constant(False), _zero(builder, kind.held))
         if isinstance(held, partly):
-            return partly(held.there, as_kind(builder, held.held, kind.kind))
-        return partly(builder.constant(True), as_kind(builder, held, kind.kind))
-    if isinstance(kind, RecordOf):
-        return Record(kind.keys, as_kind(builder, held.items, ListOf(kind.items)))
-    if isinstance(kind, ListOf):
-        items = zip(held, kind.items, strict=True)
+            return partly(held.there, as_kind(builder, held.held, kind.held))
+        return partly(builder.constant(True), as_kind(builder, held, kind.held))
+    if isinstance(kind, Record):
+        return Record(kind.keys, as_kind(builder, held.items, kind.items))
+    if isinstance(kind, tuple):
+        items = zip(held, kind, strict=True)
         return tuple([as_kind(builder, item, each) for item, each in items])
-    if isinstance(kind, ListOrArrayOf):
+    if isinstance(kind, ListOrArray):
         if isinstance(held, ListOrArray):
             return ListOrArray(held.is_list, as_kind(builder, held.array, kind.array))
         is_list = type(held) is tuple or (isinstance(held, Stored) and held.listed)
         return ListOrArray(builder.constant(is_list), _as_array(builder, held, kind.array))
-    if isinstance(kind, ArrayOf):
+    if isinstance(kind, Array):
         return Array(held.shape, held.items, held.type, kind.variable)
-    if isinstance(kind, StoredOf) and type(held) is tuple:
+    if isinstance(kind, Stored) and type(held) is tuple:
         return in_memory(builder, held, kind.type)
-    if isinstance(kind, StoredOf):
+    if isinstance(kind, Stored):
         return Stored(held.value, kind.variable)
     constant = builder.constant
-    if isinstance(kind, WordOf):
+    if isinstance(kind, Word):
         words = held.words if isinstance(held, Word) else (held,)
         return Word(_place(builder, held, words, kind.words), kind.words)
-    if isinstance(kind, ChoiceOf):
+    if isinstance(kind, Choice):
         functions = held.functions if isinstance(held, Choice) else (held,)
         return Choice(_place(builder, held, functions, kind.functions), kind.functions)
     if held.type == I64:
-        assert isinstance(kind, MixedOf)
-        return Mixed(constant(True), held, builder.zero(kind.type))
+        assert isinstance(kind, Mixed)
+        return Mixed(constant(True), held, builder.zero(kind.real))
     return Mixed(constant(False), constant(0), held)
 
 
@@ -196,18 +185,18 @@ def _place(builder: Builder, held: Any, own: Sequence[Any], among: Sequence[Any]
     return place
 
 
-def _as_array(builder: Builder, held: Any, kind: ArrayOf | StoredOf) -> Any:
+def _as_array(builder: Builder, held: Any, kind: Array | Stored) -> Any:
     """An array, or a list of numbers, as an array of a kind. Nothing connects the items of a list
     with each other."""
     if isinstance(held, Stored):
         return Stored(builder.in_form(held.value, listed=False), kind.variable)
     if isinstance(held, Array):
         return as_kind(builder, held, kind)
-    if isinstance(kind, ArrayOf):
+    if isinstance(kind, Array):
         return Array(kind.shape, tuple(flat(held)), kind.type)
     return in_memory(builder, held, kind.type)
 
 
 def _zero(builder: Builder, kind: Kind) -> Any:
     """The filler for a thing that is missing."""
-    return rebuilt(kind, map(builder.zero, types_of(kind)))
+    return rebuilt(kind, map(builder.zero, flat(kind)))

@@ -16,17 +16,7 @@ from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, For, Value, While
 from ...ir.types import BOOL, I64, Scalar, is_float
 from ..held.flow import appends, breaks, returns
-from ..held.kinds import (
-    Kind,
-    ListOf,
-    ListOrArrayOf,
-    MixedOf,
-    OrNoneOf,
-    RecordOf,
-    flat,
-    fresh,
-    kind_of,
-)
+from ..held.kinds import Kind, ListOrArray, Mixed, OrNone, Record, flat, fresh, kind_of
 from ..held.meeting import as_kind, joined
 from ..held.names import (
     RETURNED,
@@ -384,13 +374,15 @@ def _change(before: Kind, after: Kind) -> Literal["", "float", "kind"]:
         return ""
     differ = Unknown("", None)
     both = joined(before, after, differ)
-    is_new = isinstance(both, OrNoneOf | ListOrArrayOf) and both not in (before, after)
+    is_new = isinstance(both, OrNone | ListOrArray) and both not in (before, after)
     if both is differ or is_new:
         return "kind"
-    if isinstance(before, ListOf | RecordOf) and isinstance(after, ListOf | RecordOf):
-        changes = set(map(_change, before.items, after.items))
+    if isinstance(before, Record) and isinstance(after, Record):
+        before, after = before.items, after.items
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        changes = set(map(_change, before, after))
         return "kind" if "kind" in changes else "float" if "float" in changes else ""
-    is_int = before == I64 or isinstance(before, MixedOf)
+    is_int = before == I64 or isinstance(before, Mixed)
     return "float" if is_int and isinstance(after, Scalar) and is_float(after) else ""
 
 

@@ -11,7 +11,7 @@ from ...ir.instructions import Branch, For, Instruction, Operation, Value, every
 from ...ir.types import ArrayType, is_float
 from ..functions.requests import Requests
 from ..held.columns import array_type
-from ..held.kinds import Kind, ListOf, Stored, StoredOf, Table, kind_of
+from ..held.kinds import Kind, Stored, Table, kind_of
 from ..held.names import Name
 from ..values.arrays import MAX_ELEMENTS
 
@@ -94,14 +94,14 @@ def _sum_of(
 def _appended(before: Kind, after: Kind) -> ArrayType | None:
     """The type of a list as an array after an iteration, if that appends numbers, or lists of
     numbers, to a list of such; otherwise None."""
-    if not isinstance(before, ListOf) or not isinstance(after, ListOf):
+    if not isinstance(before, tuple) or not isinstance(after, tuple):
         return None
-    return _type_of(after) if len(after.items) > len(before.items) else None
+    return _type_of(after) if len(after) > len(before) else None
 
 
-def _type_of(kind: ListOf) -> ArrayType | None:
+def _type_of(kind: tuple[Kind, ...]) -> ArrayType | None:
     """The type of a list as an array. Its items may be in memory."""
-    row = kind.items[0]
-    if not isinstance(row, StoredOf) or not row.listed or any(item != row for item in kind.items):
+    row = kind[0]
+    if not isinstance(row, Stored) or not row.listed or any(item != row for item in kind):
         return array_type(kind)
-    return ArrayType(row.type.element, (len(kind.items), *row.type.shape), listed=True)
+    return ArrayType(row.type.element, (len(kind), *row.shape), listed=True)

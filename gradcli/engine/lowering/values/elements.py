@@ -150,7 +150,8 @@ class Elements(Lists):
     def count_of(self, held: Any, span: Span) -> Value:
         """The number of items of a sequence."""
         if isinstance(held, Table):
-            return held.count
+            count: Value = held.count
+            return count
         if isinstance(held, Ints):
             return self.builder.apply("maximum", [held.range.size, self.builder.constant(0)], span)
         if isinstance(held, Zipped):

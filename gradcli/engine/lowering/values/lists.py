@@ -20,18 +20,7 @@ from ...ir.instructions import Check, Value
 from ...ir.numbers import Numbers
 from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
-from ..held.kinds import (
-    FEW,
-    Record,
-    Stored,
-    StoredOf,
-    Table,
-    TableOf,
-    flat,
-    kind_of,
-    leaves_of,
-    plain,
-)
+from ..held.kinds import FEW, Kind, Record, Stored, Table, flat, kind_of, leaves, plain, with_parts
 from ..held.names import NotCompiled
 from .arrays import MAX_ELEMENTS
 from .dicts import Dicts, Key
@@ -97,12 +86,12 @@ class Lists(Dicts):
         columns = columns_of(kind_of(held[0]), len(held))
         if columns is None:
             return held
-        found = table(self.builder, held, TableOf(columns))
+        found = table(self.builder, held, columns)
         return found.columns if isinstance(found.columns, Stored) else found
 
     def _is_table(self, held: tuple[Any, ...]) -> bool:
         kind = kind_of(held[0])
-        numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves_of(kind))
+        numbers = all(isinstance(leaf, Scalar) and leaf != BOOL for leaf in leaves(kind))
         is_one = numbers and all(kind_of(item) == kind for item in held)
         values = list(flat(held)) if is_one else []
         return bool(values) and self.is_constant(values)
@@ -115,9 +104,7 @@ class Lists(Dicts):
             return self.builder.element(columns.value, index)
         if isinstance(columns, Stored):
             return self.whole(self.part(columns, [index], span), span)
-        if isinstance(columns, Record):
-            return Record(columns.keys, self.row(columns.items, index, span))
-        return tuple([self.row(column, index, span) for column in columns])
+        return with_parts(columns, lambda part: self.row(part, index, span))
 
     def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
         at, *rest = steps
@@ -144,10 +131,8 @@ class Lists(Dicts):
 
     def moved_up(self, columns: Any, start: Value) -> Any:
         """The columns without the items before a place. Behind the items, there may be anything."""
-        if isinstance(columns, Record):
-            return Record(columns.keys, self.moved_up(columns.items, start))
         if not isinstance(columns, Stored):
-            return tuple([self.moved_up(column, start) for column in columns])
+            return with_parts(columns, lambda part: self.moved_up(part, start))
         builder, room = self.builder, columns.shape[0]
         width = columns.type.size // room
 
@@ -165,9 +150,8 @@ class Lists(Dicts):
         """The place of an index into a table."""
         if not isinstance(at, Value):
             raise NotCompiled("only an int picks an item of this list", span)
-        size = self.builder.known.get(held.count, held.count)
-        found: Value = self.counted_from_0(at, size, span)
-        return found
+        size: Any = self.builder.known.get(held.count, held.count)
+        return self.counted_from_0(at, size, span)
 
     # ---- tables: changing ------------------------------------------------------------------------
 
@@ -220,8 +204,8 @@ def _leading_ints(path: Sequence[Path]) -> tuple[list[Step], int]:
 
 def fits(value: Any, element: Scalar, shape: tuple[int, ...]) -> bool:
     """Whether a value is a number of a type, or lists of such numbers of a shape."""
-    kind = kind_of(value)
+    kind: Kind = kind_of(value)
     if not shape:
         return kind == element
-    found = kind.type if isinstance(kind, StoredOf) and kind.listed else array_type(kind)
+    found = kind.type if isinstance(kind, Stored) and kind.listed else array_type(kind)
     return found == ArrayType(element, shape, listed=True)

@@ -16,7 +16,14 @@ from ....ops.op import Op
 from ...backends.backend import broadcast_shapes
 from ...ir.instructions import Block, Branch, Each, Value
 from ...ir.types import FLOATS, ArrayType, Scalar, strides
-from ..held.kinds import Array, ListOrArray, Maybe, Mixed, OrNone, Record, Stored, is_many, kind_of
+from ..held.kinds import (
+    Array,
+    Mixed,
+    Stored,
+    is_many,
+    kind_of,
+    with_parts,
+)
 from ..held.names import NotCompiled
 from ..held.ranges import Ints
 from .arrays import MAX_ELEMENTS, Arrays
@@ -66,17 +73,7 @@ class StoredArrays(Arrays):
 
     def in_memory(self, held: Any) -> Any:
         """What is held, with each array as one value."""
-        if isinstance(held, Array):
-            return self.packed(held)
-        if isinstance(held, tuple):
-            return tuple(map(self.in_memory, held))
-        if isinstance(held, Record):
-            return Record(held.keys, self.in_memory(held.items))
-        if isinstance(held, Maybe | OrNone):
-            return type(held)(held.there, self.in_memory(held.held))
-        if isinstance(held, ListOrArray):
-            return ListOrArray(held.is_list, self.in_memory(held.array))
-        return held
+        return self.packed(held) if isinstance(held, Array) else with_parts(held, self.in_memory)
 
     def packed(self, held: Array) -> Stored:
         """An array of few elements as one value."""
