@@ -17,10 +17,10 @@ from .arrays import copy, release_arrays
 from .blocks import Emitter, no_stack
 from .frame import ADDRESS, INT, KernelFrame, PythonFunctions
 from .guards import INTERVAL, STACK_TYPES, Counts, Guards, Stack
-from .regions import Called, WithoutBranches, function_of
+from .regions import Called, function_of
 from .scratch import Scratch, scratch_of
 from .types import llvm_type, llvm_types
-from .vectors import keep_versions, of_rows
+from .vectors import keep_versions
 from .work import work_of
 
 
@@ -54,13 +54,12 @@ def functions_of(
     regions: Sequence[Region],
     called: PythonFunctions,
     unlocked: bool = False,
-    vectors: bool = False,
     stack_bytes: int = NO_LIMIT,
     apart: Any = None,
 ) -> dict[str, Any]:
     """The functions of regions that may call each other, by name. `unlocked`: whether other threads
-    have Python's lock meanwhile. `vectors`: whether to use functions of the C library that compute
-    several numbers at once. `apart`: the module of the functions of their `each`, if another."""
+    have Python's lock meanwhile. `apart`: the module of the functions of their `each`, if
+    another."""
     functions = {
         each.name: function_of(
             module,
@@ -71,10 +70,9 @@ def functions_of(
         for k, each in enumerate(regions)
     }
     for each in regions:
-        is_one_path = vectors and is_straight(each.block)
-        frame = (WithoutBranches if is_one_path else Called)(functions[each.name], apart)
+        frame = Called(functions[each.name], apart)
         guards = Guards(frame, frame.left, unlocked, stack_bytes)
-        _called(each.block, frame, guards, functions, called, vectors)
+        _called(each.block, frame, guards, functions, called)
     return functions
 
 
@@ -131,12 +129,11 @@ def _called(
     guards: Guards,
     functions: dict[str, Any],
     called: PythonFunctions,
-    vectors: bool,
 ) -> None:
     if not is_straight(block):
         frame.verify_stack()
         guards.count(work_of([block]))
-    emitter = Emitter(frame, guards, functions, called, of_rows if vectors else None)
+    emitter = Emitter(frame, guards, functions, called)
     emitter.run(block, _passed(block.parameters, frame.parameters))
     if emitter.stacks(block.results) != emitter.stacks(block.parameters):
         raise NotNative("a stack that leaves its region has no machine code")

@@ -88,10 +88,6 @@ class Called(Frame):
         most = INT(MOST_OF_THE_STACK)
         self.leave_if(self.builder.icmp_signed(">", used, most), self.step_back)
 
-    def status(self) -> Any:
-        """The status of the function at its end."""
-        return STATUS(DONE)
-
     def done(
         self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
     ) -> None:
@@ -99,17 +95,10 @@ class Called(Frame):
         make = self.builder
         release()
         found = ir.Constant(self._kind, ir.Undefined)
-        for k, value in enumerate([self.status(), *counts(), *results]):
+        for k, value in enumerate([STATUS(DONE), *counts(), *results]):
             found = make.insert_value(found, value, k)
         make.ret(found)
         for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
             make.position_at_end(block)
             release()
             make.ret(make.insert_value(ir.Constant(self._kind, ir.Undefined), STATUS(end), 0))
-
-
-class WithoutBranches(Noting, Called):
-    """The function of straight code, which LLVM computes for several rows at once."""
-
-    def safe(self, place: Any) -> Any:
-        return self.builder.select(self.builder.load(self._bad), INT(0), place)

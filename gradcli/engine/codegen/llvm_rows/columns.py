@@ -48,7 +48,7 @@ class Part:
         self.given = [next(parameters) for _ in self.types]
 
     def prepare(self, start: Any) -> None:
-        """Emits the preparation before some rows are computed."""
+        """Emits the preparation before a group is computed."""
 
     def loaded(self, start: Any, k: Any) -> list[Any]:
         """The values of one of the rows. An array is in memory that the next row uses, too."""
@@ -59,7 +59,7 @@ class Part:
         raise NotImplementedError
 
     def complete(self, start: Any) -> None:
-        """Emits the completion after some rows were computed."""
+        """Emits the completion after a group was computed."""
 
     def kept(self, value: Any, counts: Any) -> Any:
         """The value of a row as it is stored. In sums, it may not count."""
@@ -159,8 +159,8 @@ class _Column(_InMemory):
 
 
 class _Rows(_InMemory):
-    """Rows: the numbers of a row follow each other. Where several rows are computed together, they
-    are turned into columns before, or back after."""
+    """Rows: the numbers of a row follow each other. In groups of rows, they are turned into columns
+    before, or back after."""
 
     def enter(self, frame: Frame, parameters: Iterator[Any]) -> None:
         super().enter(frame, parameters)
@@ -180,18 +180,6 @@ class _Rows(_InMemory):
     def complete(self, start: Any) -> None:
         if self._turned is not None:
             self._turned.copy_to(self.place(start, 0))
-
-    def loaded(self, start: Any, k: Any) -> list[Any]:
-        if self._turned is None:
-            return super().loaded(start, k)
-        return [load(self.make, at(self.make, each, k)) for each in self._columns()]
-
-    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
-        if self._turned is None:
-            super().store(start, k, values)
-            return
-        for value, column in zip(values, self._columns(), strict=True):
-            store(self.make, value, at(self.make, column, k))
 
     def of_group(self, groups: Groups, start: Any) -> None:
         if self._turned is not None:
@@ -228,8 +216,8 @@ class _Rows(_InMemory):
 
 
 class _Sum(Part):
-    """Totals over rows. Where several rows are computed together, their numbers go to columns
-    first, which are added up eight rows at a time."""
+    """Totals over rows. In groups, numbers go to columns first, which are added up eight rows at a
+    time."""
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
         super().__init__(values, rows)
@@ -248,10 +236,7 @@ class _Sum(Part):
 
     def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
         make = self.make
-        if self.rows > 1:
-            for place, value in zip(self.places(start), values, strict=True):
-                make.store(value, at(make, place, k))
-        elif self.size:
+        if self.size:
             _each(make, self.size, lambda j: self._add(make.load(at(make, values[0], j)), j))
         else:
             for j, value in enumerate(values):
@@ -261,7 +246,7 @@ class _Sum(Part):
         return [self._columns.column(k) for k in range(len(self.values))]
 
     def complete(self, start: Any) -> None:
-        if self.rows > 1 and not self.size:
+        if not self.size:
             _each(self.make, len(self.values), lambda k: self._add_up(self._columns.column(k), k))
 
     def element(self, start: Any, row: Any, k: Any, value: Any) -> None:

@@ -36,11 +36,10 @@ from ...ir.instructions import (
 from ...ir.types import BOOL, ArrayType, StackType
 from .same_memory import SameMemory
 
-CHUNK = 256  # rows of a region without loops
-GROUP = 32  # rows of a region with loops
+GROUP = 32  # rows that are computed together
 PART = 8  # rows of a group that are skipped together if none of them takes part
 NUMBER = 8  # bytes
-MOST_PLACES = 2**18  # bytes of a group's values
+MOST_PLACES = 2**18  # bytes of the values of a group that runs loops
 MOST_IN_ARRAYS = 2**21  # bytes of a group's own arrays
 MOST_ELEMENTS = 2**9  # of an array that rows have, if any of them may be read
 _KINDS = (
@@ -69,7 +68,7 @@ def fits_groups(region: Region, by_row: Sequence[bool]) -> bool:
         and all(value in made for value in block.results if _is_array(value))
         and not any(value.array_type.element == BOOL for value in (*made, *varying & any_read))
         and in_arrays < MOST_IN_ARRAYS
-        and size_of(block) * GROUP * NUMBER < MOST_PLACES
+        and (is_straight(block) or size_of(block) * GROUP * NUMBER < MOST_PLACES)
     )
 
 

@@ -1,4 +1,4 @@
-"""Regions with loops on groups of rows, as LLVM text: the rows of a group run together.
+"""Regions on groups of rows, as LLVM text: the rows of a group run together.
 
 Straight code is a loop over the rows of the group, which LLVM computes for several rows at once.
 Values that are needed later have a place for each row. What is the same for all rows, as the number

@@ -1,10 +1,10 @@
 """Regions on many rows as LLVM text: a loop over rows around the function of the region.
 
 A value has a column, with the values of all rows one after the other, or is one that all rows
-share. LLVM computes a region without loops for several rows at once, since it finds that iterations
-don't depend on each other. Such a region always runs on `CHUNK` rows, so that all rows have the
-same bits, whatever their number. After each chunk, the kernel polls for signals. Meanwhile other
-threads have Python's lock.
+share. Most regions run on groups of `GROUP` rows, which LLVM computes several at a time; a last
+group is filled up, so that all rows have the same bits, whatever their number. Regions that don't
+fit groups run row by row. After a group, or `POLLED` rows, the kernel may poll for signals.
+Meanwhile other threads have Python's lock.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ...ir.instructions import Region, is_straight, size_of
+from ...ir.instructions import Region, size_of
 from ..llvm.arrays import Arrays, release_arrays
 from ..llvm.frame import (
     BYTE,
@@ -35,12 +35,12 @@ from ..llvm.vectors import keep_versions
 from ..llvm.work import work_of_group
 from ..scalar_ops import NotNative
 from .columns import Part, parts_of
-from .group_sizes import CHUNK, GROUP, PART, fits_groups, own_arrays
+from .group_sizes import GROUP, fits_groups, own_arrays
 from .groups import Groups
 from .layout import Held, Layout
 from .masks import RowEmitter
 
-MOST_TURNED = 2**14  # numbers that are turned at a time; they are on C's stack
+POLLED = 256  # rows that are counted together
 
 
 class RowsText(NamedTuple):
@@ -59,22 +59,21 @@ def rows_text(
     """A kernel that computes a region for many rows. `takes` and `gives` say how its parameters and
     results are held. Raises NotNative, also where it would call Python for each row."""
     module, called = ir.Module(), PythonFunctions()
-    multiple = _multiple(region, takes, gives)
+    by_row = [each.layout is not Layout.SHARED for each in takes for _ in range(each.width)]
+    in_groups = fits_groups(region, by_row)
+    multiple = GROUP if in_groups else 1
     given = parts_of(region.block.parameters, takes, multiple)
     found = parts_of(region.block.results, gives, multiple)
     held = [kind for each in (*given, *found) for kind in each.types]
     types = [INT, INT, BYTE.as_pointer(), *held]
-    in_groups = multiple > 1 and not is_straight(region.block)
     arrays = [value.array_type for value in own_arrays(region.block)] if in_groups else []
     places = list(map(llvm_type, arrays))
     loop = function_of(module, "rows", [*types, *places], [])
     if in_groups:
         _group_loop(loop, region, given, found, called)
     else:
-        functions = functions_of(
-            module, (region, *others), called, unlocked=True, vectors=multiple > 1
-        )
-        _loop(loop, functions[region.name], region, given, found, multiple)
+        functions = functions_of(module, (region, *others), called, unlocked=True)
+        _loop(loop, functions[region.name], given, found)
     if called:
         raise NotNative(f"`{called[0]}` is not compiled on rows")
     frame = KernelFrame(module)
@@ -89,19 +88,6 @@ def rows_text(
     frame.done([], lambda: release_arrays(frame))
     keep_versions(module)
     return RowsText(str(module), multiple)
-
-
-def _multiple(region: Region, takes: Sequence[Held], gives: Sequence[Held]) -> int:
-    """The number of rows that are computed together."""
-    by_row = [each.layout is not Layout.SHARED for each in takes for _ in range(each.width)]
-    if not is_straight(region.block):
-        return GROUP if fits_groups(region, by_row) else 1
-    apart = (Layout.SHARED, Layout.COLUMN)
-    turned = sum([each.width for each in (*takes, *gives) if each.layout not in apart])
-    rows = CHUNK
-    while rows > PART and turned * rows > MOST_TURNED:
-        rows //= 2
-    return rows
 
 
 class _Rows(NamedTuple):
@@ -196,57 +182,32 @@ def _group_loop(
     frame.done([], guards.release, guards.counts)
 
 
-def _loop(
-    function: Any,
-    row: Any,
-    region: Region,
-    takes: Sequence[Part],
-    gives: Sequence[Part],
-    multiple: int,
-) -> None:
-    """The function that loops over the rows. `row` computes one."""
+def _loop(function: Any, row: Any, takes: Sequence[Part], gives: Sequence[Part]) -> None:
+    """The function that loops over the rows. `row` computes one, and counts its work."""
     rows = _begun(function, (*takes, *gives))
     frame, guards, make = rows.frame, rows.guards, rows.frame.builder
-    together = multiple > 1
 
     def one(start: Any, k: Any) -> None:
-        before, index = guards.counts(), make.add(start, k)
         end, found = attempt(
             frame, guards, row, [value for each in takes for value in each.loaded(start, k)]
         )
 
-        def keep(counts: Any = None) -> None:
-            values = iter(found)
-            for each in gives:
-                own = [*islice(values, len(each.values))]
-                each.store(start, k, [each.kept(v, counts) for v in own] if together else own)
-
-        if together:  # without branches, and nothing carried on
-            guards.set_counts(before)
-            stepped_back = ended(frame, end, STEPPED_BACK)
-            make.store(make.zext(stepped_back, BYTE), make.gep(rows.status, [index], inbounds=True))
-            keep(make.and_(make.icmp_signed("<", index, rows.counted), make.not_(stepped_back)))
-            return
+        values = iter(found)
         frame.leave_if(ended(frame, end, RAISED), frame.raised)
         with make.if_else(ended(frame, end, STEPPED_BACK), likely=False) as (back, done):
             with back:
-                make.store(BYTE(1), make.gep(rows.status, [index], inbounds=True))
+                place = make.gep(rows.status, [make.add(start, k)], inbounds=True)
+                make.store(BYTE(1), place)
             with done:
-                keep()
+                for each in gives:
+                    each.store(start, k, [*islice(values, len(each.values))])
         release_arrays(frame)
 
-    several = multiple if together else CHUNK
-
     def some(start: Any) -> None:
-        guards.count(several * (size_of(region.block) if together else 1))  # others count their own
-        for each in takes:
-            each.prepare(start)
-        left, count = make.sub(rows.n, start), INT(several)
-        if not together:
-            count = make.select(make.icmp_signed("<", left, count), left, count)
+        guards.count(POLLED)
+        left, count = make.sub(rows.n, start), INT(POLLED)
+        count = make.select(make.icmp_signed("<", left, count), left, count)
         count_up(make, count, 1, lambda k: one(start, k))
-        for each in gives:
-            each.complete(start)
 
-    count_up(make, rows.n, several, some)
+    count_up(make, rows.n, POLLED, some)
     frame.done([], guards.release, guards.counts)

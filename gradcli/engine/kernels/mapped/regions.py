@@ -17,7 +17,7 @@ from ....ops.op import Op
 from ...backends.backend import CPU, shape_of
 from ...backends.threads import in_order
 from ...backends.tiers import NO_LIMIT
-from ...codegen.llvm_rows.group_sizes import CHUNK, GROUP
+from ...codegen.llvm_rows.group_sizes import GROUP
 from ...codegen.llvm_rows.layout import column_of
 from ...ir.builder import Builder
 from ...ir.instructions import (
@@ -79,7 +79,7 @@ class MappedRegion(RegionCall):
         sums = [kind for kind, each in zip(self._gives, summed, strict=True) if each]
         given = sum(map(elements_of, sums))
         most = max(GROUP, min(MOST, GIVEN // max(1, given)))
-        self._tile = min(most, max(LEAST, NUMBERS // width // CHUNK * CHUNK))
+        self._tile = min(most, max(LEAST, NUMBERS // width // GROUP * GROUP))
 
     # ---- derivatives -----------------------------------------------------------------------------
 
