@@ -47,8 +47,8 @@ def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None
     from .codegen.scalar_ops import NotNative
 
     try:
-        text, apart, calls, _ = kernel_text(lowered.region, lowered.others)
+        text, each_text, calls, _ = kernel_text(lowered.region, lowered.others)
     except NotNative as reason:
         return "", [], [(reason.reason, reason.span)]
     names = [call if isinstance(call, str) else call.name for call in calls]
-    return text + apart, list(dict.fromkeys(names)), []
+    return text + each_text, list(dict.fromkeys(names)), []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradcli.engine.backends.tiers import policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.engine.codegen.llvm_rows.group_sizes import GROUP
 from tests.cli.batch_rows import PROGRAM, csv, lines
 from tests.cli.conftest import Result

@@ -13,9 +13,9 @@ from ..ir.printer import text
 from ..ir.types import ArrayType
 from ..passes.arrays.fusion import has_each
 from .cache import remember, remembered
-from .llvm.machine import can_compile, is_loaded
+from .llvm.assembly import can_compile, is_loaded
 from .python import regions as python
-from .step_back import TooLong
+from .step_back import OutOfWork
 
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows: LLVM compiles them in about a second
 
@@ -67,7 +67,7 @@ class Kernel:
                     rest, *results = self._text(given, *parameters)
                     self._left = left - given + rest
                     return results
-                except TooLong:
+                except OutOfWork:
                     self._left = 0
             if self._code is None:
                 if not self._has_each:

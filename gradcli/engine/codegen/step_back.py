@@ -7,5 +7,5 @@ class StepBack(Exception):  # noqa: N818 - an answer, not an error
     """A kernel has met something that only the interpreter can decide."""
 
 
-class TooLong(Exception):  # noqa: N818 - an answer, not an error
+class OutOfWork(Exception):  # noqa: N818 - an answer, not an error
     """A kernel has used up the work that it was granted, or would do so."""

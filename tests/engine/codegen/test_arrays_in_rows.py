@@ -11,7 +11,7 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, only, policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.engine.codegen.llvm_rows import regions as llvm_rows
 from gradcli.engine.codegen.llvm_rows.kernels import RowsKernel
 from gradcli.engine.ir.instructions import Block, Constant, Element, NewArray, Region, Value

@@ -175,12 +175,12 @@ def test_small_files_are_removed_too(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 PROGRAM = """
-from gradcli.engine.codegen.llvm import machine
+from gradcli.engine.codegen.llvm import assembly
 from gradcli.engine.codegen.llvm.functions import compiled
 from gradcli.engine.ir.parser import parse
 
-made = machine._object
-machine._object = lambda *given: print("made") or made(*given)
+made = assembly._object
+assembly._object = lambda *given: print("made") or made(*given)
 [region] = parse("region f(%0: f64) -> (f64) {\\n%1 = sin %0 : f64\\nreturn %1\\n}\\n")
 print(*compiled(region)(0.5))
 """

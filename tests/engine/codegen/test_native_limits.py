@@ -15,7 +15,7 @@ from types import FunctionType
 import pytest
 
 from gradcli.engine.codegen import kernel
-from gradcli.engine.codegen.llvm import machine
+from gradcli.engine.codegen.llvm import assembly
 from gradcli.engine.codegen.python import regions as python
 from gradcli.engine.codegen.python.regions import StepBack
 from gradcli.engine.ir.instructions import Region
@@ -254,9 +254,9 @@ def test_where_llvm_finds_no_memory_there_is_no_machine_code(size: int) -> None:
 
 
 def test_without_llvmlite_a_region_stays_python_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine._is_there.cache_clear()
+    assembly._is_there.cache_clear()
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     function = kernel._machine_code(region(SUM, "f64, i64"), (), 20, 2**20)
-    machine._is_there.cache_clear()
+    assembly._is_there.cache_clear()
     assert type(function) is FunctionType
     assert function(10) == (45.0, 5)

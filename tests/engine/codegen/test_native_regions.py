@@ -202,7 +202,7 @@ def test_each_that_compute_the_same_share_a_function(
     other: str, left: str, right: str, functions: int
 ) -> None:
     [region] = parse(APART.replace("OTHER", other).replace("LEFT", left).replace("RIGHT", right))
-    text = kernel_text(region).apart
+    text = kernel_text(region).each_text
     assert len(set(re.findall(r'define .*@"(each_\w+)"', text))) == functions
     x, y = np.linspace(0.0, 1.0, 40), np.linspace(3.0, 5.0, 40)
     first, second = llvm.compiled(region)(x, y, 0.5)

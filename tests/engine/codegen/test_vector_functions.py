@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradcli.engine.backends.tiers import policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.engine.codegen.scalar_ops import IN_DOUBLES
 from gradcli.engine.formulas.functions import scalar_function
 from gradcli.engine.ir.instructions import Block, Constant, Operation, Region, Value

@@ -10,7 +10,7 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import FIRST_USE, HEAT, INTERPRETED, only, policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.engine.kernels.mapped.calls import MappedCalls
 from gradcli.engine.kernels.mapped.regions import MappedRegion
 from gradcli.engine.values.boxes import UNBOXED, level_of

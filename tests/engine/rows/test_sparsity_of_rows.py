@@ -10,7 +10,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, only, policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.engine.kernels.mapped.regions import MappedRegion
 
 from ..derivatives.sparse_entries import dense, places

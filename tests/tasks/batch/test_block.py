@@ -14,7 +14,7 @@ import pytest
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.platform.threads import all_end, start
 from gradcli.rows.blocks import BadPart, Block
 from gradcli.tasks.batch import job as jobs

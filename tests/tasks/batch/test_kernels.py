@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, WRITTEN, only, policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.engine.kernels.region_calls import RegionCall
 from gradcli.engine.lowering.programs import lower_program
 from gradcli.rows.blocks import Block
@@ -375,13 +375,13 @@ def test_what_rows_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_straight_code_has_no_branches() -> None:
     """Otherwise LLVM computes rows one by one."""
     from gradcli.engine.codegen.llvm_rows.group_sizes import GROUP
-    from gradcli.engine.codegen.llvm_rows.layout import Held, Layout
+    from gradcli.engine.codegen.llvm_rows.layout import Layout, Placement
     from gradcli.engine.codegen.llvm_rows.regions import rows_text  # llvmlite
 
     def branches(output: str) -> int:
         node = parsed(f"const n: int64\nvar x\ny = softmax([x, 2 * x])\noutput {output}")
         lowered = lower_program(node, {"n": 1})
-        column = Held(Layout.COLUMN)
+        column = Placement(Layout.COLUMN)
         columns = [column] * len(lowered.parameters)
         found = rows_text(lowered.region, lowered.others, columns, [column])
         body = re.search(r'define [^\n]*@"rows"(.*?)^}', found.text, re.M | re.S)

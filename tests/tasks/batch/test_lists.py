@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradcli.engine.backends.tiers import policy
-from gradcli.engine.codegen.llvm.machine import can_compile
+from gradcli.engine.codegen.llvm.assembly import can_compile
 from gradcli.tasks.batch.kernels import Kernels
 from gradcli.tasks.batch.plan import Plan
 

@@ -304,12 +304,12 @@ class Function(Arrays):
         self.declared(made.results)
         self.same_stacks(made.results, made.initial)
         self.assigned(made.results, made.initial)
-        self.share(made.carried, made.results)
+        self.carry(made.carried, made.results)
         if isinstance(made, For):
             index = self.named(body.parameters[0])
             head = f"for (i64 {index} = 0; {index} < {self.read(made.count)}; {index}++)"
         else:
-            self.share(made.condition.parameters, made.results)
+            self.carry(made.condition.parameters, made.results)
             head = "for (;;)"
         work = 1 + sum([size_of(block) for block in blocks_of(made)])
         with lines.inside(head):
@@ -322,7 +322,7 @@ class Function(Arrays):
             self.same_stacks(made.results, body.results)
             self.assigned(made.results, body.results)
 
-    def share(self, parameters: Sequence[Value], results: Sequence[Value]) -> None:
+    def carry(self, parameters: Sequence[Value], results: Sequence[Value]) -> None:
         """Gives a carried value one variable, in a loop and after it."""
         self.same_stacks(parameters, results)
         for parameter, result in zip(parameters, results, strict=True):

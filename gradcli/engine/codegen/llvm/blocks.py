@@ -50,7 +50,7 @@ from .frame import INT, Frame, PythonFunctions
 from .guards import INTERVAL, Guards, Stack
 from .regions import call
 from .scalars import Machine
-from .types import apart, llvm_type, llvm_types
+from .types import llvm_type, llvm_types, numbers_and_arrays
 from .vectors import of_elements
 from .work import counted_at, work_of
 
@@ -143,7 +143,7 @@ class Emitter:
     def push(self, made: Push) -> None:
         """Pushes the numbers of an entry, and copies of its arrays."""
         stack = self.values[made.result] = self.values[made.stack]
-        numbers, arrays = apart(made.entry)
+        numbers, arrays = numbers_and_arrays(made.entry)
         if numbers or not arrays:
             self.guards.push(stack, self.read(numbers))
         for array in arrays:
@@ -151,7 +151,7 @@ class Emitter:
 
     def pop(self, made: Pop) -> None:
         stack = self.values[made.result] = self.values[made.stack]
-        numbers, arrays = apart(made.entry)
+        numbers, arrays = numbers_and_arrays(made.entry)
         for array in reversed(arrays):
             kind = llvm_type(array.type)
             self.values[array] = self.arrays.pop(stack, kind, array.array_type.size)

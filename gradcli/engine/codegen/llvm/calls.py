@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from ...passes.derivatives.recording import TOGETHER
 from ..scalar_ops import LIBRARY
+from .assembly import address_of
 from .frame import (
     ADDRESS,
     DOUBLE,
@@ -22,7 +23,6 @@ from .frame import (
     python,
     text_of,
 )
-from .machine import address_of
 
 
 class Calls:

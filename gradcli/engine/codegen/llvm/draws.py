@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from ...ir.instructions import Structural
 from ...ir.types import dimensions
+from .assembly import offer_random
 from .frame import ADDRESS, BIT, DOUBLE, FLOAT, INT, NOTHING, count_up, declared, own_function
-from .machine import offer_random
 
 WORD, WIDE = ir.IntType(32), ir.IntType(128)
 # The fields of a generator: two words of the key, the number of blocks so far, the used words of

@@ -26,8 +26,9 @@ from ...ir.types import ArrayType
 from ...passes.copying import used
 from .frame import (
     ADDRESS,
+    BIT,
+    DONE,
     INT,
-    RAISED,
     REALS,
     STATUS,
     STEPPED_BACK,
@@ -36,7 +37,6 @@ from .frame import (
     count_up,
     declared,
 )
-from .regions import Noting
 from .types import in_memory, llvm_type, llvm_types, load, size_in_memory, store
 
 WIDEST = 512  # bits
@@ -50,10 +50,10 @@ def call_of(frame: Frame, values: dict[Value, Any], made: Each, emit: Emit) -> l
     one; returns the results."""
     make = frame.builder
     outside = [v for v in used([made.body]) if v not in made.initial]
-    function = _Function(frame.apart, made, outside, emit)
+    function = _Function(frame.each_module, made, outside, emit)
     given = [frame.held, *[values[v] for v in (*made.initial, *outside)]]
-    whole = frame.apart.globals.get(f"each_{function.name}") or function.whole()
-    if frame.apart is not make.module:
+    whole = frame.each_module.globals.get(f"each_{function.name}") or function.whole()
+    if frame.each_module is not make.module:
         whole.linkage = "external"
         whole = declared(make.module, whole.name, whole.function_type)
     found = make.call(whole, given)
@@ -71,11 +71,15 @@ class _Wide(Described):
     said = f'"prefer-vector-width"="{WIDEST}"'
 
 
-class _Frame(Noting):
-    """A function that returns its status, and numbers."""
+class _Frame(Frame):
+    """A function that returns its status, and numbers. It goes on where it would step back, and
+    notes that."""
+
+    is_masked = True
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
+        self._bad = self.variable(BIT(0))
         function.linkage = "internal"
         for name in ("noinline", "nounwind"):
             function.attributes.add(name)
@@ -86,14 +90,17 @@ class _Frame(Noting):
         """Memory for a value."""
         return self.variable(ir.Constant(kind, ir.Undefined))
 
+    def step_back_if(self, condition: Any) -> None:
+        make = self.builder
+        make.store(make.or_(make.load(self._bad), condition), self._bad)
+
+    def status(self) -> Any:
+        """The status of the function at its end."""
+        bad = self.builder.load(self._bad)
+        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
+
     def done(self, results: Sequence[Any]) -> None:
-        make, found = self.builder, ir.Constant(self.kind, ir.Undefined)
-        for k, value in enumerate([self.status(), *results]):
-            found = make.insert_value(found, value, k)
-        make.ret(found)
-        for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
-            make.position_at_end(block)
-            make.ret(make.insert_value(ir.Constant(self.kind, ir.Undefined), STATUS(end), 0))
+        self.give([self.status(), *results])
 
 
 class _Function:

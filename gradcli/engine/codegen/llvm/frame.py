@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...backends.tiers import NO_LIMIT
-from .machine import offer
+from .assembly import offer
 
 DOUBLE, FLOAT = REALS = ir.DoubleType(), ir.FloatType()
 INT, BIT, BYTE = ir.IntType(64), ir.IntType(1), ir.IntType(8)
@@ -148,7 +148,7 @@ class Frame:
     held       the address of the kernel's `self`
     bottom     the position of the C stack when the kernel was called, as an int
     arrays     the place of the address of the first array in the kernel's list
-    apart      the module of the functions of its `each`, which LLVM optimises
+    each_module      the module of the functions of its `each`, which LLVM optimises
     is_masked  whether code goes on where it steps back; its results are thrown away
     step_back  the block that leaves with StepBack
     raised     the block that leaves with the exception that Python has set
@@ -159,9 +159,9 @@ class Frame:
     arrays: Any
     is_masked = False
 
-    def __init__(self, function: Any, apart: Any = None) -> None:
-        """`apart` is the function's own module, if it isn't given."""
-        self.apart = apart or function.module
+    def __init__(self, function: Any, each_module: Any = None) -> None:
+        """`each_module` is the function's own module, if it isn't given."""
+        self.each_module = each_module or function.module
         function.attributes.add("nounwind")
         start, self.step_back, self.raised = (function.append_basic_block() for _ in range(3))
         self.builder = ir.IRBuilder(start)
@@ -203,6 +203,19 @@ class Frame:
         self._ends.add_incoming(status, make.block)
         self.leave_if(make.icmp_signed("!=", status, STATUS(DONE)), self._ending)
 
+    def give(self, values: Sequence[Any], release: Callable[[], None] = lambda: None) -> None:
+        """Ends a function of machine code with its status and results; where it leaves, after
+        `release`, with the status alone."""
+        make = self.builder
+        found = nothing = ir.Constant(make.function.function_type.return_type, ir.Undefined)
+        for k, value in enumerate(values):
+            found = make.insert_value(found, value, k)
+        make.ret(found)
+        for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
+            make.position_at_end(block)
+            release()
+            make.ret(make.insert_value(nothing, STATUS(end), 0))
+
     def leave_if(self, condition: Any, block: Any) -> None:
         """Branches to a block that leaves the kernel. That is rare."""
         after = self.builder.append_basic_block()
@@ -213,10 +226,10 @@ class Frame:
 class KernelFrame(Frame):
     """The function that Python calls."""
 
-    def __init__(self, module: Any, apart: Any = None) -> None:
+    def __init__(self, module: Any, each_module: Any = None) -> None:
         kind = ir.FunctionType(ADDRESS, [ADDRESS, ADDRESS.as_pointer(), INT])
         function = ir.Function(module, kind, "kernel")
-        super().__init__(function, apart)
+        super().__init__(function, each_module)
         self.held, self._arguments, self._count = function.args
         self.bottom = self.here()
         self.arrays = self.variable(NULL)

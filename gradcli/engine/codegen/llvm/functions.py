@@ -17,8 +17,8 @@ from ...formulas.functions import scalar_function
 from ...ir.instructions import Region, Value
 from ...ir.types import DTYPES, F32, ArrayType
 from ..step_back import StepBack
+from .assembly import FEW, O3, assembled
 from .kernels import kernel_text
-from .machine import FEW, O3, assembled
 
 
 class _Definition(ctypes.Structure):
@@ -47,10 +47,10 @@ def compiled(
 
     Raises NotNative for what has no machine code.
     """
-    text, apart, called, scratch = kernel_text(region, others, stack_bytes)
+    text, each_text, called, scratch = kernel_text(region, others, stack_bytes)
     modules: list[tuple[str, Sequence[str]]] = [(text, FEW)]
-    if apart:
-        modules.append((apart, O3))  # after its callers, whose calls then reach any address
+    if each_text:
+        modules.append((each_text, O3))  # after its callers, whose calls then reach any address
     functions = [
         scalar_function(OPS[each]) if isinstance(each, str) else each.on_memory() for each in called
     ]

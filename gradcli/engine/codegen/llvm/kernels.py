@@ -30,7 +30,7 @@ class KernelText(NamedTuple):
     is the last parameter."""
 
     text: str
-    apart: str
+    each_text: str
     called: PythonFunctions
     scratch: int
 
@@ -40,13 +40,17 @@ def kernel_text(
 ) -> KernelText:
     """A kernel that computes a region. `others` are the regions that it calls; `stack_bytes` limits
     a stack. Raises NotNative."""
-    module, apart, called = ir.Module(), ir.Module(), PythonFunctions()
-    functions = functions_of(module, others, called, stack_bytes=stack_bytes, apart=apart)
+    module, each_module, called = ir.Module(), ir.Module(), PythonFunctions()
+    functions = functions_of(
+        module, others, called, stack_bytes=stack_bytes, each_module=each_module
+    )
     scratch = scratch_of(region.block)
-    _kernel(region.block, KernelFrame(module, apart), functions, called, stack_bytes, scratch)
-    for each in (module, apart):
+    _kernel(region.block, KernelFrame(module, each_module), functions, called, stack_bytes, scratch)
+    for each in (module, each_module):
         keep_versions(each)
-    return KernelText(str(module), str(apart) if apart.globals else "", called, scratch.size)
+    return KernelText(
+        str(module), str(each_module) if each_module.globals else "", called, scratch.size
+    )
 
 
 def functions_of(
@@ -55,10 +59,10 @@ def functions_of(
     called: PythonFunctions,
     unlocked: bool = False,
     stack_bytes: int = NO_LIMIT,
-    apart: Any = None,
+    each_module: Any = None,
 ) -> dict[str, Any]:
     """The functions of regions that may call each other, by name. `unlocked`: whether other threads
-    have Python's lock meanwhile. `apart`: the module of the functions of their `each`, if
+    have Python's lock meanwhile. `each_module`: the module of the functions of their `each`, if
     another."""
     functions = {
         each.name: function_of(
@@ -70,7 +74,7 @@ def functions_of(
         for k, each in enumerate(regions)
     }
     for each in regions:
-        frame = Called(functions[each.name], apart)
+        frame = Called(functions[each.name], each_module)
         guards = Guards(frame, frame.left, unlocked, stack_bytes)
         _called(each.block, frame, guards, functions, called)
     return functions

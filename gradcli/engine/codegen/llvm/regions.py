@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .frame import ADDRESS, BIT, DONE, INT, RAISED, STATUS, STEPPED_BACK, Frame
+from .frame import ADDRESS, DONE, INT, STATUS, Frame
 from .guards import Counts, Guards
 
 MOST_OF_THE_STACK = 2**19  # bytes; the smallest stacks of threads have twice as many
@@ -54,31 +54,11 @@ def ended(frame: Frame, status: Any, end: int) -> Any:
     return frame.builder.icmp_signed("==", status, STATUS(end))
 
 
-class Noting(Frame):
-    """A function that goes on where it would step back, and notes that."""
-
-    is_masked = True
-
-    def __init__(self, function: Any, apart: Any = None) -> None:
-        super().__init__(function, apart)
-        self._bad = self.variable(BIT(0))
-
-    def step_back_if(self, condition: Any) -> None:
-        make = self.builder
-        make.store(make.or_(make.load(self._bad), condition), self._bad)
-
-    def status(self) -> Any:
-        """The status of the function at its end."""
-        bad = self.builder.load(self._bad)
-        return self.builder.select(bad, STATUS(STEPPED_BACK), STATUS(DONE))
-
-
 class Called(Frame):
     """The function of a region that others call."""
 
-    def __init__(self, function: Any, apart: Any = None) -> None:
-        super().__init__(function, apart)
-        self._kind = function.function_type.return_type
+    def __init__(self, function: Any, each_module: Any = None) -> None:
+        super().__init__(function, each_module)
         self.held, self.bottom, self.arrays, *rest = function.args
         self.left, self.parameters = Counts(*rest[:_COUNTS]), rest[_COUNTS:]
 
@@ -92,13 +72,5 @@ class Called(Frame):
         self, results: Sequence[Any], release: Callable[[], None], counts: Callable[[], Counts]
     ) -> None:
         """Ends the function. `release` emits the clean-up at every end, `counts` what is left."""
-        make = self.builder
         release()
-        found = ir.Constant(self._kind, ir.Undefined)
-        for k, value in enumerate([STATUS(DONE), *counts(), *results]):
-            found = make.insert_value(found, value, k)
-        make.ret(found)
-        for block, end in ((self.step_back, STEPPED_BACK), (self.raised, RAISED)):
-            make.position_at_end(block)
-            release()
-            make.ret(make.insert_value(ir.Constant(self._kind, ir.Undefined), STATUS(end), 0))
+        self.give([STATUS(DONE), *counts(), *results], release)

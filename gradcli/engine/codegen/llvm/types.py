@@ -28,7 +28,7 @@ def llvm_type(kind: Type) -> Any:
     return _TYPES[kind]
 
 
-def apart(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
+def numbers_and_arrays(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
     """The numbers among values, and the arrays."""
     arrays = [value for value in values if isinstance(value.type, ArrayType)]
     return [value for value in values if value not in arrays], arrays

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from llvmlite import binding, ir
 
 from ..scalar_ops import LIBRARY
+from .assembly import address_of, processor
 from .frame import ADDRESS, DOUBLE, Pure
-from .machine import address_of, processor
 
 LIBMVEC = "libmvec.so.1"
 VERSIONS = "vector-function-abi-variant"  # the attribute that names them

@@ -16,19 +16,19 @@ from ..llvm.frame import DOUBLE, INT, Frame, count_up
 from ..llvm.types import at, in_memory, llvm_types, load, size_in_memory, store
 from .group_sizes import PART
 from .groups import Groups
-from .layout import Held, Layout
+from .layout import Layout, Placement
 from .turning import Turned
 
 MAX_ELEMENTS = 16  # of an array that is copied without a loop
 
 
-def parts_of(values: Sequence[Value], held: Sequence[Held], rows: int) -> list[Part]:
+def accesses_of(values: Sequence[Value], held: Sequence[Placement], rows: int) -> list[Access]:
     """The parts that emit the access to parameters or results."""
     rest = iter(values)
     return [_KINDS[each.layout]([*islice(rest, each.width)], rows) for each in held]
 
 
-class Part:
+class Access:
     """Parameters or results that are held in one way. This class is for one parameter that all rows
     share; the others override it.
 
@@ -82,7 +82,7 @@ class Part:
         """Emits the completion after an element of all rows of a group."""
 
 
-class _InMemory(Part):
+class _InMemory(Access):
     """Values that each row has. `column` is the address of the first number."""
 
     def __init__(self, values: Sequence[Value], rows: int) -> None:
@@ -215,7 +215,7 @@ class _Rows(_InMemory):
         return column
 
 
-class _Sum(Part):
+class _Sum(Access):
     """Totals over rows. In groups, numbers go to columns first, which are added up eight rows at a
     time."""
 
@@ -269,7 +269,7 @@ class _Sum(Part):
         self.make.store(self.make.fadd(self.make.load(total), number), total)
 
 
-_KINDS = {Layout.SHARED: Part, Layout.COLUMN: _Column, Layout.ROWS: _Rows, Layout.SUM: _Sum}
+_KINDS = {Layout.SHARED: Access, Layout.COLUMN: _Column, Layout.ROWS: _Rows, Layout.SUM: _Sum}
 
 
 def _each(make: Any, size: int, body: Callable[[Any], None]) -> None:

@@ -10,11 +10,11 @@ from ...backends.backend import CPU
 from ...ir.instructions import Block, Region, Value
 from ...ir.types import DTYPES, F64, ArrayType, Type, dimensions, dtype_of, elements_of
 from ...passes.scalar_replacement import in_scalars, is_few
+from ..llvm.assembly import O3, assembled
 from ..llvm.functions import loaded
-from ..llvm.machine import O3, assembled
 from ..python.numbers import numbers_in
 from ..step_back import StepBack
-from .layout import Held, Layout, column_of, empty_columns, stacked
+from .layout import Layout, Placement, column_of, empty_columns, stacked
 from .regions import rows_text
 
 
@@ -65,7 +65,7 @@ class RowsKernel:
         text, self._multiple = rows_text(computed, others, self._held, self._found)
         self._function = loaded(*assembled((text, O3)))
 
-    def _parts_given(self) -> list[Held]:
+    def _parts_given(self) -> list[Placement]:
         return [part for kind in self._gives for part in kind.held]
 
     def run(
@@ -85,7 +85,7 @@ class RowsKernel:
         given = [
             part
             for kind, value in zip(self._takes, values, strict=True)
-            for part in kind.apart(value)
+            for part in kind.parts_of(value)
         ]
         room = n + -n % self._multiple
         status = CPU.xp.zeros(room, bool)
@@ -154,16 +154,16 @@ class _Kind:
         layout = Layout.COLUMN if by_row else Layout.SHARED
         if is_summed:
             few = isinstance(kind, ArrayType) and is_few(kind)
-            self.held = [Held(Layout.SUM, elements_of(kind) if few else 1)]
+            self.held = [Placement(Layout.SUM, elements_of(kind) if few else 1)]
         elif isinstance(kind, ArrayType) and is_few(kind):
             if self.rows_first:
-                self.held = [Held(Layout.ROWS, kind.size)]
+                self.held = [Placement(Layout.ROWS, kind.size)]
             else:
-                self.part, self.held = kind.element, [Held(layout)] * kind.size
+                self.part, self.held = kind.element, [Placement(layout)] * kind.size
         else:
-            self.held = [Held(Layout.ROWS if self.rows_first else layout)]
+            self.held = [Placement(Layout.ROWS if self.rows_first else layout)]
 
-    def apart(self, value: Any) -> Sequence[Any]:
+    def parts_of(self, value: Any) -> Sequence[Any]:
         """The parts of a value."""
         if self.part is self.type:
             return (value,)
@@ -190,7 +190,7 @@ class _Kind:
         return stacked(items).reshape((*dimensions(self.type), n))
 
 
-def _rows_of(value: Any, held: Held, rows: Any) -> Any:
+def _rows_of(value: Any, held: Placement, rows: Any) -> Any:
     """Some rows of a part: a view of those of a slice, or a contiguous copy of those of these
     numbers."""
     if held.layout in (Layout.SHARED, Layout.SUM):

@@ -25,7 +25,7 @@ class Layout(Enum):
     SHARED, COLUMN, ROWS, SUM = range(4)
 
 
-class Held(NamedTuple):
+class Placement(NamedTuple):
     """How the next parameters or results of a region are held: `width` of them, which is 1 except
     for ROWS and SUM."""
 

@@ -19,7 +19,7 @@ class GroupFrame(Frame):
         frame = places.frame
         self.builder, self.held, self.bottom = frame.builder, frame.held, frame.bottom
         self.arrays, self.raised, self.step_back = frame.arrays, frame.raised, places.left
-        self.apart, self._ending, self._ends = frame.apart, None, None
+        self.each_module, self._ending, self._ends = frame.each_module, None, None
 
 
 class _RowFrame(GroupFrame):

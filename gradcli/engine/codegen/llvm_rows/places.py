@@ -10,7 +10,7 @@ from llvmlite import ir
 from ...ir.instructions import Element, Pop, Push, Put, Value
 from ..llvm.frame import BIT, DOUBLE, FLOAT, INT, Frame, PythonFunctions, count_up, passed
 from ..llvm.guards import Guards, Stack
-from ..llvm.types import apart, in_memory, llvm_type, load, store
+from ..llvm.types import in_memory, llvm_type, load, numbers_and_arrays, store
 from .group_sizes import GROUP, NUMBER, PART
 
 ANY_OF_PART = ir.IntType(8 * PART).as_pointer()  # a part of a mask, which has a byte for each row
@@ -138,7 +138,7 @@ class Places:
 
     def move(self, made: Push | Pop) -> None:
         """Makes room on a stack for an entry of each row, or takes it back."""
-        stack, (numbers, arrays) = self.stacks[made.stack], apart(made.entry)
+        stack, (numbers, arrays) = self.stacks[made.stack], numbers_and_arrays(made.entry)
         room = self._room if isinstance(made, Push) else self._taken_back
         width = Entry(stack, None, numbers, arrays).width
         self._entries[id(made)] = Entry(stack, room(stack, width), numbers, arrays)

@@ -34,10 +34,10 @@ from ..llvm.types import llvm_type
 from ..llvm.vectors import keep_versions
 from ..llvm.work import work_of_group
 from ..scalar_ops import NotNative
-from .columns import Part, parts_of
+from .columns import Access, accesses_of
 from .group_sizes import GROUP, fits_groups, own_arrays
 from .groups import Groups
-from .layout import Held, Layout
+from .layout import Layout, Placement
 from .masks import RowEmitter
 
 POLLED = 256  # rows that are counted together
@@ -47,14 +47,14 @@ class RowsText(NamedTuple):
     """The module of the function `kernel`, and the number of which the number of rows is a
     multiple. The parameters of the function are: the number of rows; the number of those that count
     in sums, the first ones; the address of a byte for each row, which is set where the region steps
-    back; and then the parameters and the results of the region, as `Held` says."""
+    back; and then the parameters and the results of the region, as `Placement` says."""
 
     text: str
     multiple: int
 
 
 def rows_text(
-    region: Region, others: Sequence[Region], takes: Sequence[Held], gives: Sequence[Held]
+    region: Region, others: Sequence[Region], takes: Sequence[Placement], gives: Sequence[Placement]
 ) -> RowsText:
     """A kernel that computes a region for many rows. `takes` and `gives` say how its parameters and
     results are held. Raises NotNative, also where it would call Python for each row."""
@@ -62,8 +62,8 @@ def rows_text(
     by_row = [each.layout is not Layout.SHARED for each in takes for _ in range(each.width)]
     in_groups = fits_groups(region, by_row)
     multiple = GROUP if in_groups else 1
-    given = parts_of(region.block.parameters, takes, multiple)
-    found = parts_of(region.block.results, gives, multiple)
+    given = accesses_of(region.block.parameters, takes, multiple)
+    found = accesses_of(region.block.results, gives, multiple)
     held = [kind for each in (*given, *found) for kind in each.types]
     types = [INT, INT, BYTE.as_pointer(), *held]
     arrays = [value.array_type for value in own_arrays(region.block)] if in_groups else []
@@ -107,7 +107,7 @@ class _Rows(NamedTuple):
     rest: Sequence[Any]
 
 
-def _begun(function: Any, parts: Sequence[Part]) -> _Rows:
+def _begun(function: Any, parts: Sequence[Access]) -> _Rows:
     """Begins the function that loops over the rows, whose columns are apart in memory."""
     function.attributes.add("noinline")
     for argument in function.args:
@@ -125,8 +125,8 @@ def _begun(function: Any, parts: Sequence[Part]) -> _Rows:
 def _group_loop(
     function: Any,
     region: Region,
-    takes: Sequence[Part],
-    gives: Sequence[Part],
+    takes: Sequence[Access],
+    gives: Sequence[Access],
     called: PythonFunctions,
 ) -> None:
     """The function that loops over groups of rows."""
@@ -158,7 +158,7 @@ def _group_loop(
         for each in arrays:
             columns = groups.columns[each.values[0]]
 
-            def element(k: Any, each: Part = each, columns: Any = columns) -> None:
+            def element(k: Any, each: Access = each, columns: Any = columns) -> None:
                 def keep(row: Any) -> None:
                     is_good = make.not_(groups.has_stepped_back(row))
                     value = groups.load(columns(k), row)
@@ -182,7 +182,7 @@ def _group_loop(
     frame.done([], guards.release, guards.counts)
 
 
-def _loop(function: Any, row: Any, takes: Sequence[Part], gives: Sequence[Part]) -> None:
+def _loop(function: Any, row: Any, takes: Sequence[Access], gives: Sequence[Access]) -> None:
     """The function that loops over the rows. `row` computes one, and counts its work."""
     rows = _begun(function, (*takes, *gives))
     frame, guards, make = rows.frame, rows.guards, rows.frame.builder

@@ -49,7 +49,7 @@ from ...ir.scalars import WHERE
 from ...ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from ..array_calls import Computed, shapes_of
 from ..scalar_ops import COMPARISONS
-from ..step_back import StepBack, TooLong
+from ..step_back import OutOfWork, StepBack
 from .each import array_helpers, lines_of
 from .numbers import checked, float32, function_on, number_of
 
@@ -68,7 +68,7 @@ def compiled(
     are the regions that it calls.
 
     A `limited` function also takes, as its first parameter, about how many instructions it may run,
-    and returns, as its first result, how many are left. It raises TooLong. The stacks of another
+    and returns, as its first result, how many are left. It raises OutOfWork. The stacks of another
     function may take `stack_bytes`.
     """
     return written(PythonText(limited, None if limited else stack_bytes), region, others)
@@ -131,7 +131,7 @@ class PythonText:
         self.numbers: dict[int, str] = {}
         self.names: dict[str, Any] = {
             "StepBack": StepBack,
-            "TooLong": TooLong,
+            "OutOfWork": OutOfWork,
             "checked": checked,
             "float32": float32,
         }
@@ -174,7 +174,7 @@ class PythonText:
             indent = "    " * depth
             yield f"{indent}left -= {amount}"
             yield f"{indent}if left < 0:"
-            yield f"{indent}    raise TooLong"
+            yield f"{indent}    raise OutOfWork"
 
     def name(self, value: Value) -> str:
         return self.numbers.setdefault(id(value), f"v{len(self.numbers)}")
@@ -309,7 +309,7 @@ class PythonText:
     def while_loop(self, made: While, depth: int) -> Iterator[str]:
         indent = "    " * depth
         yield from self.assigned(made.results, made.initial, depth)
-        self.share(made.results, made.condition.parameters, made.body.parameters)
+        self.carry(made.results, made.condition.parameters, made.body.parameters)
         yield f"{indent}while True:"
         yield from self.block(made.condition, depth + 1)
         yield f"{indent}    if not {self.name(made.condition.results[0])}:"
@@ -322,7 +322,7 @@ class PythonText:
         indent = "    " * depth
         yield from self.assigned(made.results, made.initial, depth)
         index, *carried = made.body.parameters
-        self.share(made.results, carried)
+        self.carry(made.results, carried)
         count, size = self.name(made.count), 1 + size_of(made.body)
         yield from self.work(f"max({count}, 0) * {size}", depth)
         yield f"{indent}for {self.name(index)} in range({self.name(made.count)}):"
@@ -330,7 +330,7 @@ class PythonText:
         yield from self.assigned(made.results, made.body.results, depth + 1)
         yield f"{indent}    pass"
 
-    def share(self, results: Sequence[Value], *parameters: Sequence[Value]) -> None:
+    def carry(self, results: Sequence[Value], *parameters: Sequence[Value]) -> None:
         """Gives a carried value one name, in a loop and after it."""
         for each in parameters:
             self.numbers.update({id(p): self.name(r) for p, r in zip(each, results, strict=True)})

@@ -47,7 +47,7 @@ class Products(Reductions):
         factors = self.factors(operands, span)
         if any(held.shape != (3,) for held in factors):
             raise NotCompiled("`cross` is compiled only for two vectors", span)
-        a, b = [self.apart(held, span) for held in factors]
+        a, b = [self.as_scalars(held, span) for held in factors]
 
         def element(i: int, k: int) -> Value:
             left, right = [
@@ -92,7 +92,7 @@ class Products(Reductions):
             raise NotCompiled("the shapes of these factors don't fit", span) from None
         work, roles = prod(sizes.values()), roles_of(terms, result)
         if work <= MAX_ELEMENTS:
-            arrays = [self.apart(held, span) for held in factors]
+            arrays = [self.as_scalars(held, span) for held in factors]
             return self.unrolled_products(arrays, terms, result, sizes, span)
         parts = [self.operand(held, span) for held in factors]
         are_ints = all(part.type == I64 for part in parts)
@@ -253,7 +253,7 @@ class Products(Reductions):
             raise NotCompiled("a product is compiled only for arrays of numbers", span)
         return found
 
-    def apart(self, held: Array | Stored | Pending, span: Span) -> Array:
+    def as_scalars(self, held: Array | Stored | Pending, span: Span) -> Array:
         """The elements of an array as scalars."""
         return held if isinstance(held, Array) else self.unpacked(held, span)
 
