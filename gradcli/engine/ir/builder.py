@@ -18,6 +18,7 @@ from .instructions import (
     Constant,
     Each,
     Element,
+    For,
     Instruction,
     NewArray,
     Operation,
@@ -180,6 +181,21 @@ class Builder:
         results = [Value(first.type) for _, first in initial]
         ways, values = tuple([way for way, _ in initial]), tuple([first for _, first in initial])
         self.add(Each(tuple(shape), values, ways, block, tuple(results)))
+        return results
+
+    def loop(
+        self,
+        count: Value,
+        initial: Sequence[Value],
+        body: Callable[[Value, Sequence[Value]], Iterable[Value]],
+    ) -> Sequence[Value]:
+        """Adds a `for`. `body` gets the number of an iteration and the carried values, adds the
+        instructions of the iteration, and returns the next values."""
+        index, *carried = [Value(I64), *[Value(first.type) for first in initial]]
+        with self.inside(Block((index, *carried))) as block:
+            block.results = tuple(body(index, carried))
+        results = tuple([Value(first.type) for first in initial])
+        self.add(For(count, tuple(initial), block, results))
         return results
 
     def array(self, kind: ArrayType, at: Callable[[Sequence[Value]], Value]) -> Value:

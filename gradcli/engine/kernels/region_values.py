@@ -102,7 +102,7 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, Known):
         return kind.thing
     if isinstance(kind, Word):
-        return kind.words[next(numbers)]
+        return kind.among[next(numbers)]
     if isinstance(kind, Mixed):
         is_int, whole, real = islice(numbers, 3)
         return whole if is_int else real

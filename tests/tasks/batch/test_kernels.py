@@ -380,7 +380,7 @@ def test_straight_code_has_no_branches() -> None:
 
     def branches(output: str) -> int:
         node = parsed(f"const n: int64\nvar x\ny = softmax([x, 2 * x])\noutput {output}")
-        lowered = lower_program(node, {"n": 1})
+        lowered = lower_program(node, {"n": 1, "x": 0.5})
         column = Placement(Layout.COLUMN)
         columns = [column] * len(lowered.parameters)
         found = rows_text(lowered.region, lowered.others, columns, [column])

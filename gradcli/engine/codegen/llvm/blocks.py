@@ -43,7 +43,6 @@ from ..array_calls import Computed, Multiplied
 from ..scalar_ops import ON_SEVERAL, NotNative
 from ..scalar_writer import Scalars
 from .arrays import Arrays, copy
-from .calls import Calls
 from .draws import draw, is_native
 from .each import call_of
 from .frame import INT, Frame, PythonFunctions
@@ -70,7 +69,7 @@ class Emitter:
         vectors: Callable[..., Any] | None = None,
     ) -> None:
         self.frame, self.guards, self.functions = frame, guards, functions
-        self.builder, machine = frame.builder, Machine(frame, Calls(frame, called, vectors))
+        self.builder, machine = frame.builder, Machine(frame, called, vectors)
         self.scalars = Scalars(machine, not vectors, ON_SEVERAL if vectors else None)
         self.arrays, self.called = Arrays(frame, guards), called
         self.values: dict[Value, Any] = {}

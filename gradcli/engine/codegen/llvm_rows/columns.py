@@ -50,12 +50,12 @@ class Access:
     def prepare(self, start: Any) -> None:
         """Emits the preparation before a group is computed."""
 
-    def loaded(self, start: Any, k: Any) -> list[Any]:
-        """The values of one of the rows. An array is in memory that the next row uses, too."""
+    def loaded(self, row: Any) -> list[Any]:
+        """The values of a row. An array is in memory that the next row uses, too."""
         return self.given
 
-    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
-        """Emits the stores of the values of one of the rows."""
+    def store(self, row: Any, values: Sequence[Any]) -> None:
+        """Emits the stores of the values of a row."""
         raise NotImplementedError
 
     def complete(self, start: Any) -> None:
@@ -101,35 +101,35 @@ class _InMemory(Access):
             whole = ir.ArrayType(kind.pointee, self.size)
             self._array = self.make.bitcast(self.make.alloca(whole), kind)
 
-    def loaded(self, start: Any, k: Any) -> list[Any]:
-        make, index = self.make, self.make.add(start, k)
+    def loaded(self, row: Any) -> list[Any]:
+        make = self.make
         if not self.size:
-            return [load(make, self.place(index, j)) for j in range(len(self.values))]
+            return [load(make, self.place(row, j)) for j in range(len(self.values))]
 
         def element(j: Any) -> None:
-            value = load(make, self.place(index, j))
+            value = load(make, self.place(row, j))
             make.store(value, at(make, self._array, j))
 
         _each(make, self.size, element)
         return [self._array]
 
-    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
-        make, index = self.make, self.make.add(start, k)
+    def store(self, row: Any, values: Sequence[Any]) -> None:
+        make = self.make
         if not self.size:
             for j, value in enumerate(values):
-                store(make, value, self.place(index, j))
+                store(make, value, self.place(row, j))
             return
         (array,) = values
 
         def element(j: Any) -> None:
-            store(make, make.load(at(make, array, j)), self.place(index, j))
+            store(make, make.load(at(make, array, j)), self.place(row, j))
 
         _each(make, self.size, element)
 
     def element(self, start: Any, row: Any, k: Any, value: Any) -> None:
         store(self.make, value, self.place(self.make.add(start, row), k))
 
-    def place(self, index: Any, k: Any) -> Any:
+    def place(self, row: Any, k: Any) -> Any:
         """The address of a number of a row."""
         raise NotImplementedError
 
@@ -141,11 +141,11 @@ class _Column(_InMemory):
         super().__init__(values, rows)
         self.types += [INT] if self.size else []
 
-    def place(self, index: Any, k: Any) -> Any:
+    def place(self, row: Any, k: Any) -> Any:
         if self.size:
             column = INT(k) if isinstance(k, int) else k
-            index = self.make.add(self.make.mul(column, self.given[1]), index)
-        return at(self.make, self.column, index)
+            row = self.make.add(self.make.mul(column, self.given[1]), row)
+        return at(self.make, self.column, row)
 
     def of_group(self, groups: Groups, start: Any) -> None:
         (value,) = self.values
@@ -168,10 +168,9 @@ class _Rows(_InMemory):
         is_turned = self.rows > 1 and not self.size
         self._turned = Turned(self.make, self.kind, self._width, self.rows) if is_turned else None
 
-    def place(self, index: Any, k: Any) -> Any:
+    def place(self, row: Any, k: Any) -> Any:
         make = self.make
-        row = at(make, self.column, make.mul(index, INT(self._width)))
-        return at(make, row, k)
+        return at(make, at(make, self.column, make.mul(row, INT(self._width))), k)
 
     def prepare(self, start: Any) -> None:
         if self._turned is not None:
@@ -234,7 +233,7 @@ class _Sum(Access):
     def kept(self, value: Any, counts: Any) -> Any:
         return self.make.select(counts, value, ir.Constant(value.type, 0))
 
-    def store(self, start: Any, k: Any, values: Sequence[Any]) -> None:
+    def store(self, row: Any, values: Sequence[Any]) -> None:
         make = self.make
         if self.size:
             _each(make, self.size, lambda j: self._add(make.load(at(make, values[0], j)), j))

@@ -187,27 +187,26 @@ def _loop(function: Any, row: Any, takes: Sequence[Access], gives: Sequence[Acce
     rows = _begun(function, (*takes, *gives))
     frame, guards, make = rows.frame, rows.guards, rows.frame.builder
 
-    def one(start: Any, k: Any) -> None:
+    def one(index: Any) -> None:
         end, found = attempt(
-            frame, guards, row, [value for each in takes for value in each.loaded(start, k)]
+            frame, guards, row, [value for each in takes for value in each.loaded(index)]
         )
 
         values = iter(found)
         frame.leave_if(ended(frame, end, RAISED), frame.raised)
         with make.if_else(ended(frame, end, STEPPED_BACK), likely=False) as (back, done):
             with back:
-                place = make.gep(rows.status, [make.add(start, k)], inbounds=True)
-                make.store(BYTE(1), place)
+                make.store(BYTE(1), make.gep(rows.status, [index], inbounds=True))
             with done:
                 for each in gives:
-                    each.store(start, k, [*islice(values, len(each.values))])
+                    each.store(index, [*islice(values, len(each.values))])
         release_arrays(frame)
 
     def some(start: Any) -> None:
         guards.count(POLLED)
         left, count = make.sub(rows.n, start), INT(POLLED)
         count = make.select(make.icmp_signed("<", left, count), left, count)
-        count_up(make, count, 1, lambda k: one(start, k))
+        count_up(make, count, 1, lambda k: one(make.add(start, k)))
 
     count_up(make, rows.n, POLLED, some)
     frame.done([], guards.release, guards.counts)

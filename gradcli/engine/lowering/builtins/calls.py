@@ -145,20 +145,17 @@ class Builtins(Creation):
         """Whether two strings, at least one of them a `Word`, are equal, or differ if the op is
         `ne`."""
         word, other = (a, b) if isinstance(a, Word) else (b, a)
-        words = other.words if isinstance(other, Word) else (other,)
+        words = other.among if isinstance(other, Word) else (other,)
         found = self.builder.constant(op.name == "ne")
         for k, each in enumerate(words):
-            if each in word.words:
-                place = self.builder.constant(word.words.index(each))
+            if each in word.among:
+                place = self.builder.constant(word.among.index(each))
                 same = self.builder.apply(op.name, [word.place, place], span)
                 is_this = self.builder.constant(True)
                 if isinstance(other, Word):
                     is_this = self.builder.apply("eq", [other.place, self.builder.constant(k)])
                 found = self.builder.apply("where", [is_this, same, found])
         return found
-
-    def range(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
-        raise NotImplementedError
 
     # ---- lists -----------------------------------------------------------------------------------
 

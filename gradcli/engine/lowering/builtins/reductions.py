@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ....diagnostics import Span
 from ...backends.backend import INT_MAX, INT_MIN
-from ...ir.instructions import Block, Call, Check, For, Value
+from ...ir.instructions import Call, Check, Value
 from ...ir.numbers import Numbers
 from ...ir.types import BOOL, FLOATS, I64, ArrayType, Scalar, is_float, strides
 from ...passes.calls import Regions
@@ -371,11 +371,11 @@ class Reductions(Elements):
         if len(kind.shape) > 1 or options or kind.element == BOOL:
             raise NotCompiled("`cumsum` of more than one axis is not compiled", span)
         self.count(span)
-        place, array, total = Value(I64), Value(kind), Value(kind.element)
-        with builder.inside(Block((place, array, total))) as body:
+
+        def add(place: Value, carried: Sequence[Value]) -> list[Value]:
+            array, total = carried
             more = self.added([total, builder.element(held.value, place)], span)
-            body.results = (builder.put(array, place, more), more)
-        first = (builder.room(kind), builder.zero(kind.element))
-        results = (Value(kind), Value(kind.element))
-        builder.add(For(builder.constant(kind.size), first, body, results))
-        return Stored(results[0])
+            return [builder.put(array, place, more), more]
+
+        first = [builder.room(kind), builder.zero(kind.element)]
+        return Stored(builder.loop(builder.constant(kind.size), first, add)[0])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.builder import Builder
-from ...ir.instructions import BLOCK, LANES, Block, Call, For, Region, Value
+from ...ir.instructions import BLOCK, LANES, Block, Call, Region, Value
 from ...ir.numbers import Numbers
 from ...ir.types import I64, ArrayType
 
@@ -94,11 +94,9 @@ class _Adding:
     def loop(
         self, count: Any, initial: Sequence[Any], iteration: Callable[[Any, Sequence[Any]], Any]
     ) -> list[Any]:
-        first = tuple([operand.v for operand in initial])
-        index, *carried = [Value(kind) for kind in (I64, *[value.type for value in first])]
-        with self.builder.inside(Block((index, *carried))) as body:
+        def body(index: Value, carried: Sequence[Value]) -> list[Value]:
             totals = iteration(self.m.number(index), list(map(self.m.number, carried)))
-            body.results = tuple([total.v for total in totals])
-        results = tuple([Value(value.type) for value in first])
-        self.builder.add(For(count.v, first, body, results))
-        return list(map(self.m.number, results))
+            return [total.v for total in totals]
+
+        found = self.builder.loop(count.v, [operand.v for operand in initial], body)
+        return list(map(self.m.number, found))

@@ -70,7 +70,7 @@ class Calls(Expressions):
             return self.whole(self.bound_call(callee, given, named, span), span)
         if isinstance(callee, Choice):
             one = lambda function: self.called(function, given, named, span)  # noqa: E731
-            return self.for_one(callee.place, callee.functions, one, span)
+            return self.for_one(callee.place, callee.among, one, span)
         if isinstance(callee, Members):
             callee = self.own_member(callee, "call", span)
         if not isinstance(callee, Closure):

@@ -30,7 +30,7 @@ class Expressions(Draws):
         """What an expression holds. An array may be `Pending`."""
         lower = _EXPRESSIONS.get(type(node))
         if lower is None:
-            raise NotCompiled(f"{_WORDS[type(node)]} is not compiled", node.span)
+            raise NotCompiled("a module is not compiled", node.span)
         return lower(self, node)
 
     def condition(self, node: Any) -> Value:
@@ -188,7 +188,4 @@ _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {
     program.Text: Expressions.text,
     program.Call: lambda lowering, node: lowering.call(node),
     program.MethodCall: lambda lowering, node: lowering.method(node),
-}
-_WORDS: dict[type, str] = {
-    program.ModuleLiteral: "a module",
 }

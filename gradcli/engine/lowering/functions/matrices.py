@@ -10,8 +10,8 @@ from typing import Any, TypeGuard
 
 from ....diagnostics import Span
 from ...backends.backend import CPU
-from ...ir.instructions import Block, For, Region, Value
-from ...ir.types import I64, ArrayType, Scalar, element_of, is_float
+from ...ir.instructions import Block, Region, Value
+from ...ir.types import ArrayType, Scalar, element_of, is_float
 from ...passes.derivatives.jvp import jvp
 from ...passes.derivatives.vjp import vjp
 from ...passes.rules import NoRule
@@ -182,12 +182,8 @@ class Matrices(Transforms):
                 span,
             )[0]
 
-        before, after, at = Value(kind), Value(kind), Value(I64)
-        with builder.inside(Block((at, before))) as body:
-            body.results = (put(before, at),)
         count = builder.constant(n if by_column else m)
-        builder.add(For(count, (builder.zero(kind),), body, (after,)))
-        return after
+        return builder.loop(count, [builder.zero(kind)], lambda at, array: [put(array[0], at)])[0]
 
     def unit(self, kind: Kind, at: Value) -> Any:
         """An array or a number of a kind that is 1 at a place, and 0 elsewhere."""

@@ -201,7 +201,7 @@ class Recursion(Calls):
             if isinstance(held, Transform | Rows):
                 pending.append(held.function)
             elif isinstance(held, Choice):
-                pending += held.functions
+                pending += held.among
             new = sorted((_read(held) & self.names.held.keys()) - found.keys())
             found.update(dict.fromkeys(new))
             pending += self.names.of(new)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, ClassVar, TypeAlias
 
-from ....ops.op import Op
 from ....structs import Struct
 from ...ir.instructions import Value
 from ...ir.types import ArrayType, Scalar
@@ -33,20 +32,20 @@ class Mixed(Held):
     real: Number
 
 
-class Word(Held):
-    """One of several strings: the one of `words` at `place`."""
+class OneOf(Held):
+    """One of several things that are known without running: that of `among` at `place`."""
 
     PARTS = ("place",)
     place: Number
-    words: tuple[str, ...]
+    among: tuple[Any, ...]
 
 
-class Choice(Held):
-    """One of several functions: the one of `functions` at `place`."""
+class Word(OneOf):
+    """One of several strings."""
 
-    PARTS = ("place",)
-    place: Number
-    functions: tuple[Closure | Op, ...]
+
+class Choice(OneOf):
+    """One of several functions: closures and builtins."""
 
 
 class Maybe(Held):

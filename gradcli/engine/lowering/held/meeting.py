@@ -25,6 +25,7 @@ from .kinds import (
     ListOrArray,
     Maybe,
     Mixed,
+    OneOf,
     OrNone,
     Record,
     Stored,
@@ -75,12 +76,12 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     if first is not None and second is not None and type(first) is type(second):
         both = joined(first, second, differ)
         return ListOrArray(BOOL, both) if isinstance(both, Array | Stored) else differ
-    if _words(a) and _words(b):
-        return Word(I64, tuple(dict.fromkeys([*_words(a), *_words(b)])))
-    if _functions(a) and _functions(b):
-        functions = dict.fromkeys([*_functions(a), *_functions(b)])
-        bodies = {f.function if isinstance(f, Closure) else f for f in functions}
-        return Choice(I64, (*functions,)) if len(bodies) == len(functions) else differ
+    if _things(a) and _things(b):
+        among = tuple(dict.fromkeys([*_things(a), *_things(b)]))
+        bodies = {each.function if isinstance(each, Closure) else each for each in among}
+        are_words = {type(each) is str for each in among}
+        one_of = Word if True in are_words else Choice
+        return one_of(I64, among) if len(bodies) == len(among) and len(are_words) == 1 else differ
     reals = [k.real if isinstance(k, Mixed) else k for k in (a, b) if k != I64]
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
@@ -101,18 +102,11 @@ def _is_none(kind: Kind) -> bool:
     return isinstance(kind, Known) and kind.thing is None
 
 
-def _words(kind: Kind) -> tuple[str, ...]:
-    """The strings that something of a kind may be; none if it is no string."""
-    if isinstance(kind, Known) and type(kind.thing) is str:
+def _things(kind: Kind) -> tuple[Any, ...]:
+    """The strings, or functions, that something of a kind may be; none if it is neither."""
+    if isinstance(kind, Known) and isinstance(kind.thing, str | Closure | Op):
         return (kind.thing,)
-    return kind.words if isinstance(kind, Word) else ()
-
-
-def _functions(kind: Kind) -> tuple[Closure | Op, ...]:
-    """The functions that something of a kind may be; none if it is no function."""
-    if isinstance(kind, Known) and isinstance(kind.thing, Closure | Op):
-        return (kind.thing,)
-    return kind.functions if isinstance(kind, Choice) else ()
+    return kind.among if isinstance(kind, OneOf) else ()
 
 
 def _maybe(kind: Kind) -> Kind:
@@ -163,12 +157,9 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, Stored):
         return Stored(held.value, kind.variable)
     constant = builder.constant
-    if isinstance(kind, Word):
-        words = held.words if isinstance(held, Word) else (held,)
-        return Word(_place(builder, held, words, kind.words), kind.words)
-    if isinstance(kind, Choice):
-        functions = held.functions if isinstance(held, Choice) else (held,)
-        return Choice(_place(builder, held, functions, kind.functions), kind.functions)
+    if isinstance(kind, OneOf):
+        own = held.among if isinstance(held, OneOf) else (held,)
+        return type(kind)(_place(builder, held, own, kind.among), kind.among)
     if held.type == I64:
         assert isinstance(kind, Mixed)
         return Mixed(constant(True), held, builder.zero(kind.real))

@@ -31,8 +31,7 @@ from ..held.names import (
     Unresolved,
 )
 from ..held.ranges import Over, Range
-from .counting import Counting
-from .growing import Grown
+from .growing import GrowingLists, Grown
 
 # Iterations of a loop that counts the indices of few elements, at most, for it to be lowered
 # iteration by iteration: then the indices are known.
@@ -83,7 +82,7 @@ class Loop(NamedTuple):
         return self.range is not None or self.limit is not None
 
 
-class Loops(Counting):
+class Loops(GrowingLists):
     """The lowering of loops."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:

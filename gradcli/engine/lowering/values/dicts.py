@@ -28,7 +28,7 @@ class Dicts(Parts):
         """The item of a dict under a key."""
         if isinstance(key, Word):
             return self.for_one(
-                key.place, key.words, lambda word: self.item(held, word, span), span
+                key.place, key.among, lambda word: self.item(held, word, span), span
             )
         if not isinstance(held, Record) or not isinstance(key, str):
             raise NotCompiled("there is no dict here, or no key", span)
@@ -61,10 +61,10 @@ class Dicts(Parts):
         items = dict(zip(held.keys, held.items, strict=True))
         if not isinstance(key, Word):
             items[key] = value
-        elif not items.keys() >= {*key.words}:
+        elif not items.keys() >= {*key.among}:
             raise NotCompiled("a dict that may get one of several keys is not compiled", span)
         else:
-            for k, word in enumerate(key.words):
+            for k, word in enumerate(key.among):
                 is_here = self.builder.apply("eq", [key.place, self.builder.constant(k)], span)
                 items[word] = self.one_of(is_here, value, items[word], span)
         return Record(tuple(items), tuple(items.values()))

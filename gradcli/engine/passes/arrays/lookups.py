@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, ClassVar
 
-from ...ir.instructions import Block, Check, For, Value
-from ...ir.types import BOOL, F64, I64, ArrayType, Type, dimensions, element_of
+from ...ir.instructions import Check, Value
+from ...ir.types import F64, I64, ArrayType, Type, dimensions, element_of
 from .writing import Writer
 
 
@@ -27,19 +27,19 @@ class Lookups(Writer):
         """The number of the segment between points that a number lies in: at a point the one to its
         right, outside the next. `verified`: steps back unless the points ascend."""
         builder, n = self.builder, points.array_type.size
-        place, count, ascend, last = Value(I64), Value(I64), Value(BOOL), Value(F64)
-        with builder.inside(Block((place, count, ascend, last))) as body:
-            point = self.at(points, place)
+
+        def reach(place: Value, carried: Sequence[Value]) -> list[Value]:
+            (count, ascend, last), point = carried, self.at(points, place)
             more = self.op("add", count, self.number(1))
             reached = self.op("where", self.op("gt", point, x), count, more)  # nan reaches all
             follows = self.op("where", ascend, self.op("ge", point, last), ascend)
-            body.results = (reached, follows, point)
-        first = (self.number(0), self.number(True), self.number(-inf))
-        results = (Value(I64), Value(BOOL), Value(F64))
-        builder.add(For(self.number(n), first, body, results))
+            return [reached, follows, point]
+
+        first = [self.number(0), self.number(True), self.number(-inf)]
+        count, ascend, _ = builder.loop(self.number(n), first, reach)
         if verified:
-            builder.add(Check(results[1]))
-        before = self.op("sub", results[0], self.number(1))
+            builder.add(Check(ascend))
+        before = self.op("sub", count, self.number(1))
         return self.op("clip", before, self.number(0), self.number(max(n - 2, 0)))
 
     def interp(self, x: Value, points: Value, values: Value) -> Value | None:
