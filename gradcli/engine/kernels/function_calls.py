@@ -9,7 +9,7 @@ from ...diagnostics import Span
 from ..codegen.step_back import StepBack
 from ..lowering.frame_calls import lower_call
 from ..lowering.held.flow import draws
-from ..lowering.result_kinds import is_unrecorded
+from ..lowering.held.kinds import is_unrecorded
 from ..passes.rules import NoRule
 from ..trace.run import Run
 from ..trace.tape import Site

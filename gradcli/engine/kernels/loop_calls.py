@@ -11,8 +11,8 @@ from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
 from ..lowering.frame_loops import HEAD, Iterated, lower_loop
 from ..lowering.held.flow import assigned, draws, grown, touches_variables
+from ..lowering.held.kinds import is_unrecorded
 from ..lowering.held.names import DRAWS, RETURNED, STOPPED
-from ..lowering.result_kinds import is_unrecorded
 from ..lowering.variable_loops import slots_into
 from ..passes.rules import NoRule
 from ..trace.run import Run

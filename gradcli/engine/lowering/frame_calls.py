@@ -12,9 +12,8 @@ from ..ir.instructions import Block, Region, Value
 from ..ir.types import I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
-from .held.kinds import Kind, flat, kind_of
+from .held.kinds import Kind, flat, is_settled, kind_of
 from .held.names import NotCompiled
-from .result_kinds import is_settled
 from .statements import Lowering
 
 

@@ -16,12 +16,22 @@ from ..ir.types import I64, Scalar
 from ..passes.calls import Regions
 from .entries import Entry, enter, naming_parameters, parameters_of
 from .held.flow import assigned, breaks, returns, stops
-from .held.kinds import Kind, ListOrArray, Maybe, OrNone, Table, Word, flat, kind_of, plain
+from .held.kinds import (
+    Kind,
+    ListOrArray,
+    Maybe,
+    OrNone,
+    Table,
+    Word,
+    flat,
+    is_settled,
+    kind_of,
+    plain,
+)
 from .held.meeting import joined
 from .held.names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .held.ranges import Items, Range
 from .loops.carried import Iteration, Loop
-from .result_kinds import is_settled
 from .statements import Lowering
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start

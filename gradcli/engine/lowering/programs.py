@@ -18,18 +18,8 @@ from ..passes.calls import Regions
 from ..passes.copying import needed_for, used
 from ..passes.expansion import expand
 from .held.flow import assigned, is_draw
-from .held.kinds import (
-    Array,
-    Kind,
-    Mixed,
-    Stored,
-    array_kind,
-    flat,
-    fresh,
-    kind_of,
-)
+from .held.kinds import Array, Kind, Mixed, Stored, array_kind, flat, fresh, is_value, kind_of
 from .held.names import Members, Name, NotCompiled, Unknown
-from .result_kinds import is_value
 from .statements import Lowering
 
 MOST = 2**16  # instructions: compiling more takes a minute and gigabytes

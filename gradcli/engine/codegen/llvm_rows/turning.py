@@ -37,33 +37,36 @@ class Turned:
 
     def fill(self, source: Any) -> None:
         """Emits the copy from rows to the columns."""
-        self._each_square(source, into_columns=True)
+        self._turned(source, into_columns=True)
 
     def copy_to(self, target: Any) -> None:
         """Emits the copy from the columns to rows."""
-        self._each_square(target, into_columns=False)
+        self._turned(target, into_columns=False)
 
-    def _each_square(self, rows: Any, into_columns: bool) -> None:
+    def _turned(self, rows: Any, into_columns: bool) -> None:
+        """Emits the copy of columns in squares, and of those that are left row by row."""
         make, width = self.builder, self.width
+        whole = width - width % SQUARE
 
-        def some(first: Any) -> None:
-            whole = width - width % SQUARE
+        def squares(first: Any) -> None:
             start = at(make, rows, make.mul(first, INT(width)))
             for k in range(0, whole, SQUARE):
                 of_rows = [at(make, start, j * width + k) for j in range(SQUARE)]
                 of_columns = [at(make, self.column(k + j), first) for j in range(SQUARE)]
-                if into_columns:
-                    self._turn(of_rows, of_columns)
-                else:
-                    self._turn(of_columns, of_rows)
-            for k in range(whole, width):
-                for j in range(SQUARE):
-                    in_row = at(make, start, j * width + k)
-                    in_column = at(make, at(make, self.column(k), first), j)
-                    ends = (in_row, in_column) if into_columns else (in_column, in_row)
-                    make.store(make.load(ends[0]), ends[1])
+                ends = (of_rows, of_columns) if into_columns else (of_columns, of_rows)
+                self._turn(*ends)
 
-        count_up(make, INT(self.rows), SQUARE, some)
+        def row(index: Any) -> None:
+            start = at(make, rows, make.mul(index, INT(width)))
+            for k in range(whole, width):
+                ends = at(make, start, k), at(make, self.column(k), index)
+                source, target = ends if into_columns else reversed(ends)
+                make.store(make.load(source), target)
+
+        if whole:
+            count_up(make, INT(self.rows), SQUARE, squares)
+        if whole < width:
+            count_up(make, INT(self.rows), 1, row)
 
     def _turn(self, sources: Sequence[Any], targets: Sequence[Any]) -> None:
         """Emits the copy of a square of numbers, transposed."""

@@ -321,7 +321,7 @@ _Lowering = Callable[[Builtins, Sequence[Any], Options, Span], Any]
 _BY_NAME: dict[str, _Lowering] = {
     name: getattr(Builtins, name)
     for name in (
-        "append", "zip", "enumerate", "full", "arange", "eye", "linspace", "cast",
+        "append", "zip", "enumerate", "range", "full", "arange", "eye", "linspace", "cast",
         "stack", "concatenate", "transpose", "reshape", "ravel", "sum", "cumsum", "prod", "cumprod",
         "mean", "var", "std", "norm", "count_nonzero", "logsumexp", "softmax", "log_softmax",
         "dot", "matmul", "einsum", "outer", "inner", "trace", "cross",
@@ -330,7 +330,6 @@ _BY_NAME: dict[str, _Lowering] = {
 _OWN: dict[str, _Lowering] = _BY_NAME | {
     "len": Builtins.length,
     "array": Builtins.list_as_array,
-    "range": lambda lowering, *given: lowering.range(*given),
     "zeros": lambda b, x, options, span: b.filled(b.builder.constant(0.0), options["shape"], span),
     "ones": lambda b, x, options, span: b.filled(b.builder.constant(1.0), options["shape"], span),
     "zeros_like": lambda b, x, options, span: b.like(x[0], 0, span),

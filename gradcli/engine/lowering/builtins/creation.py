@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ....diagnostics import Span
@@ -24,10 +25,8 @@ class Creation(Moving):
     def filled(self, value: Value, shape: Any, span: Span) -> Array | Stored | Pending:
         sizes = shape if type(shape) is tuple else (shape,)
         known = tuple([self.known_int(size, span) for size in sizes])
-        count = 1
-        for size in known:
-            count *= max(size, 0)
-        if count <= 0 or not known:
+        count = prod([max(size, 0) for size in known])
+        if count == 0 or not known:
             raise NotCompiled("an array of no elements is not compiled", span)
         assert isinstance(value.type, Scalar)
         if not is_many(known):

@@ -28,12 +28,12 @@ from ..held.kinds import (
     Stored,
     flat,
     fresh,
+    is_value,
     kind_of,
     plain,
     rebuilt,
 )
 from ..held.names import Closure, NotCompiled, Rows, Transform
-from ..result_kinds import is_value
 from .own_rules import OwnRules
 
 REVERSE = ("grad", "value_and_grad", "vjp")
