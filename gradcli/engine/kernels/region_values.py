@@ -15,7 +15,7 @@ from ..lowering.held.kinds import (
     ListOrArray,
     Maybe,
     Mixed,
-    OrNone,
+    Partly,
     Record,
     Stored,
     Table,
@@ -95,7 +95,7 @@ def held_of(kind: Kind, numbers: Iterator[Any]) -> Any:
     if isinstance(kind, Table):
         arrays = [next(numbers) for _ in flat(kind.columns)]
         return List(_items(kind.columns, iter(arrays), next(numbers)))
-    if isinstance(kind, Maybe | OrNone):
+    if isinstance(kind, Partly):
         is_there, held = next(numbers), held_of(kind.held, numbers)
         missing = MISSING if isinstance(kind, Maybe) else None
         return held if is_there else missing
@@ -119,7 +119,7 @@ def counts_in(kinds: Iterable[Kind], at: int) -> dict[int, int]:
             counts |= dict.fromkeys(range(at, at + size - 1), at + size - 1)
         elif isinstance(kind, tuple | Record):
             counts |= counts_in(items_in(kind), at)
-        elif isinstance(kind, Maybe | OrNone):
+        elif isinstance(kind, Partly):
             counts |= counts_in([kind.held], at + 1)
         at += size
     return counts

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 from ....structs import Struct
 from ...ir.instructions import Value
 from ...ir.types import ArrayType, Scalar
-from .names import Absent, Closure, Members, Rows, Transform, Unknown, Variable
+from .names import ABSENT, Absent, Closure, Members, Rows, Transform, Unknown, Variable
 
 FEW = 16  # elements of an array that is scalars while a name holds it
 
@@ -48,20 +48,25 @@ class Choice(OneOf):
     """One of several functions: closures and builtins."""
 
 
-class Maybe(Held):
-    """Something that is held only where `there` holds."""
+class Partly(Held):
+    """Something that is held where `there` holds, and `MISSING` elsewhere."""
 
+    MISSING: ClassVar[Any]
     PARTS = ("there", "held")
     there: Number
     held: Any
 
 
-class OrNone(Held):
-    """What is held where `there` holds, and none elsewhere."""
+class Maybe(Partly):
+    """Something that a name may hold, or nothing."""
 
-    PARTS = ("there", "held")
-    there: Number
-    held: Any
+    MISSING = ABSENT
+
+
+class OrNone(Partly):
+    """Something, or none."""
+
+    MISSING = None
 
 
 class Array(Held):

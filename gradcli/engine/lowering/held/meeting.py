@@ -27,6 +27,7 @@ from .kinds import (
     Mixed,
     OneOf,
     OrNone,
+    Partly,
     Record,
     Stored,
     Table,
@@ -37,7 +38,7 @@ from .kinds import (
     parts_of,
     rebuilt,
 )
-from .names import ABSENT, Absent, Closure, Unknown
+from .names import Closure, Unknown
 
 MAX_DEPTH = 2  # of an `OrNone` in others: that of a linked list would have no end
 
@@ -51,12 +52,14 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     for kind in (a, b):
         if isinstance(kind, Unknown):
             return kind
-    if isinstance(a, Maybe | Absent) or isinstance(b, Maybe | Absent):
-        there = [k.held if isinstance(k, Maybe) else k for k in (a, b) if k is not ABSENT]
-        return _maybe(joined(there[0], there[-1], differ, room))
-    if any(isinstance(k, OrNone) or _is_none(k) for k in (a, b)):
-        held = [k.held if isinstance(k, OrNone) else k for k in (a, b) if not _is_none(k)]
-        return _or_none(joined(held[0], held[-1], differ, room), differ)
+    for partly in (Maybe, OrNone):
+        there = [k for k in (a, b) if k != kind_of(partly.MISSING)]
+        if len(there) < 2 or any(isinstance(k, partly) for k in there):
+            held = [k.held if isinstance(k, partly) else k for k in there]
+            both = joined(held[0], held[-1], differ, room)
+            if isinstance(both, Unknown):
+                return both
+            return differ if partly is OrNone and _depth(both) == MAX_DEPTH else partly(BOOL, both)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple([joined(x, y, differ, room) for x, y in zip(a, b, strict=True)])
     for one, other in ((a, b), (b, a)):
@@ -98,25 +101,11 @@ def _array_of(kind: Kind) -> Array | Stored | None:
     return None if found is None else array_kind(found.in_form(listed=False))
 
 
-def _is_none(kind: Kind) -> bool:
-    return isinstance(kind, Known) and kind.thing is None
-
-
 def _things(kind: Kind) -> tuple[Any, ...]:
     """The strings, or functions, that something of a kind may be; none if it is neither."""
     if isinstance(kind, Known) and isinstance(kind.thing, str | Closure | Op):
         return (kind.thing,)
     return kind.among if isinstance(kind, OneOf) else ()
-
-
-def _maybe(kind: Kind) -> Kind:
-    return kind if isinstance(kind, Unknown) else Maybe(BOOL, kind)
-
-
-def _or_none(kind: Kind, differ: Unknown) -> Kind:
-    if isinstance(kind, Unknown):
-        return kind
-    return differ if _depth(kind) == MAX_DEPTH else OrNone(BOOL, kind)
 
 
 def _depth(kind: Kind) -> int:
@@ -133,9 +122,9 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
         return kind if isinstance(kind, Unknown) else held
     if isinstance(kind, Table):
         return table(builder, held, kind.columns)
-    if isinstance(kind, Maybe | OrNone):
-        partly, missing = type(kind), ABSENT if isinstance(kind, Maybe) else None
-        if held is missing:
+    if isinstance(kind, Partly):
+        partly = type(kind)
+        if held is partly.MISSING:
             return partly(builder.constant(False), _zero(builder, kind.held))
         if isinstance(held, partly):
             return partly(held.there, as_kind(builder, held.held, kind.held))
