@@ -134,7 +134,7 @@ class Scopes:
     def finish(self) -> None:
         """Decides what is captured, and gives every name its slot."""
         for scope in self.functions.values():
-            for name in {*scope.uses, *scope.calls}:
+            for name in dict.fromkeys([*scope.uses, *sorted(scope.calls)]):
                 self._capture(scope, name)
         for scope in (self.top, *self.functions.values()):
             for binding in sorted(scope.bindings.values(), key=lambda b: b.first_start):
