@@ -123,6 +123,7 @@ class Answer:
 
     def __init__(self, execution: Execution, options: Options) -> None:
         self.execution, self.options = execution, options
+        self.passed = execution.run.passed  # before the sweeps, which run loops, too
         self.node, self.run, self.facts = (
             execution.program,
             execution.run,

@@ -65,7 +65,7 @@ def explain(
 ) -> list[Diagnostic]:
     """The reasons of missing gradients, and of outputs that have none because they are ints, from a
     second run that keeps everything."""
-    if answer.run.passed > EXPLAIN_STEPS:
+    if answer.passed > EXPLAIN_STEPS:
         return _unsaid(answer)  # as it would turn out
     try:
         with running():

@@ -97,14 +97,15 @@ def observe(
     sequence: Any,
     draws: Sequence[int],
     room: ListRoom,
+    most_traced: int,
 ) -> Observed:
     """The content of slots of a frame, and of those that functions in them read. Some slots are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
     over gets a slot of its own, and so do the seed and the number of `draws`. Some lists
-    become longer, and have `room`."""
+    become longer, and have `room`. Lists of traced numbers have `most_traced`."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
-    observer.changes, observer.room = changes, room
+    observer.changes, observer.room, observer.most_traced = changes, room, most_traced
     observer.assigned = {slot.index for slot in assigned}
     entries = {} if sequence is UNSET else {SEQUENCE: observer.entry(sequence, 0)}
     entries |= zip((SEED, DRAWS), observer.entries(draws, 0), strict=False)
@@ -136,6 +137,8 @@ class _Observer:
         self.slots: dict[int, program.Slot] = {}  # to be observed; functions add theirs
         self.assigned: set[int] = set()  # slots of the frame that the region assigns
         self.room: ListRoom | None = None  # of the lists that become longer
+        # Each traced number of a list is an operand of the record: with more, it doesn't pay.
+        self.most_traced = 0
 
     def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
         self.slots = slots
@@ -201,7 +204,7 @@ class _Observer:
         """The type of a list that is one parameter, which the region only reads; None for other
         lists. Such a list has many numbers, or many lists of numbers of one length; if it is
         assigned, so many that they can't be items of their own."""
-        kind = list_type(value, traced=True) if len(value) > FEW else None
+        kind = list_type(value, self.most_traced) if len(value) > FEW else None
         if kind is None or not is_long(kind) or not self.is_of_run(kind.element):
             return None
         return kind if not is_assigned or len(value) > MAX_ELEMENTS else None
@@ -221,7 +224,7 @@ class _Observer:
 
     def with_columns(self, value: List, room: int, size: Scalar | KnownInt) -> Entry | None:
         """A list with items of one form as a table with room. None if it can't be one."""
-        columns = columns_with_room(value, room, traced=True)
+        columns = columns_with_room(value, room, self.most_traced)
         if columns is None:
             return None
         for array in arrays_of(columns):

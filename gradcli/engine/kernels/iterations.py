@@ -9,7 +9,7 @@ from ..lowering.values.arrays import MAX_ELEMENTS
 from ..operations.sequences import Counted, Listed, Rows, Source, Window, Zipped
 from ..values.kinds import UNSET, List
 from .region_tables import columns_with_room
-from .region_values import as_parameter, is_long, list_type
+from .region_values import ANY, as_parameter, is_long, list_type
 
 Items: TypeAlias = range | Window
 
@@ -51,7 +51,7 @@ def _of(source: Source) -> tuple[Any, Any]:
     kind = list_type(held)
     if kind is None:
         n = len(held)
-        is_table = n > MAX_ELEMENTS and columns_with_room(held, n, traced=True) is not None
+        is_table = n > MAX_ELEMENTS and columns_with_room(held, n, ANY) is not None
         return (ITEMS, held) if is_table else (None, None)
     if len(kind.shape) == 1:
         return ITEMS, as_parameter(held)

@@ -9,7 +9,7 @@ from ..passes.rules import NoRule
 from ..trace.pullbacks import Linearized, Passed, ReverseSweep
 from ..trace.run import Run
 from ..trace.tape import Site
-from .traced_lists import Places, apart, numbers_in, put
+from .traced_lists import NumberPlaces, apart, picked, put
 
 
 class LinearizedRegion(Linearized):
@@ -24,7 +24,12 @@ class LinearizedRegion(Linearized):
     __slots__ = ("_call", "_calls", "_operands", "_outputs", "_values")
 
     def __init__(
-        self, call: Any, values: list[Any], operands: Places, outputs: Places, calls: int
+        self,
+        call: Any,
+        values: list[Any],
+        operands: NumberPlaces,
+        outputs: NumberPlaces,
+        calls: int,
     ) -> None:
         self._call, self._values, self._calls = call, values, calls
         self._operands, self._outputs = operands, outputs
@@ -33,7 +38,7 @@ class LinearizedRegion(Linearized):
         """Pulls the cotangents of the results back to the record's inputs."""
         values, site = list(self._values), record.site
         if sweep.recorded:
-            numbers = zip(numbers_in(values, self._operands), record.inputs, strict=True)
+            numbers = zip(picked(values, self._operands), record.inputs, strict=True)
             put(values, self._operands, [(x, n, sweep.segment.holder(n)) for x, n in numbers])
         is_final = not sweep.recorded and not self._call.is_derived
         active = tuple(self._operands)
@@ -65,7 +70,7 @@ class LinearizedRegion(Linearized):
     def pushes(self, operands: tuple[int, ...]) -> bool:
         active = tuple(self._operands)
         try:
-            self._call.forward(active, self._call.has_lists(active))
+            self._call.forward(active, self._call.takes_lists(active))
         except NoRule:
             return False
         return True

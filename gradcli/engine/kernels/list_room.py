@@ -20,6 +20,7 @@ class ListRoom:
 
     slots  those of the lists
     size   the items for which each has room; 0 if there are none
+    usual  the iterations of the last run of the loop
     """
 
     def __init__(self, slots: Collection[program.Slot]) -> None:
@@ -27,7 +28,7 @@ class ListRoom:
         self.size = ROOM if slots else 0
         self._held = list(slots)
         self._ran = 0  # iterations of this run of the loop so far
-        self._usual = ROOM  # those of the last run
+        self.usual = ROOM
 
     def left(self, frame: list[Any], rest: int | None) -> int | None:
         """For so many more items there is room in each list, which is made first. None where too
@@ -36,8 +37,8 @@ class ListRoom:
         then."""
         held = [slot_value(frame, slot) for slot in self._held]
         longest = max([len(each) for each in held if type(each) is List], default=0)
-        if rest is None and self._ran == 0 and COPIED * self._usual < longest:
-            self._usual = 2 * self._usual + 1
+        if rest is None and self._ran == 0 and COPIED * self.usual < longest:
+            self.usual = 2 * self.usual + 1
             return None
         if rest is not None and COPIED * rest < longest:
             return None
@@ -55,4 +56,4 @@ class ListRoom:
         """Takes note of iterations of the loop."""
         self._ran += ran.iterations
         if ran.completion is not None or ran.stopped:
-            self._usual, self._ran = self._ran, 0
+            self.usual, self._ran = self._ran, 0

@@ -9,6 +9,7 @@ from ...lang import program
 from ...lang.program.liveness import Slots
 from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
+from ..ir.instructions import Each, every
 from ..lowering.frame_loops import HEAD, Iterated, lower_loop
 from ..lowering.held.flow import assigned, draws, grown, touches_variables
 from ..lowering.held.kinds import is_unrecorded
@@ -29,6 +30,7 @@ from .region_values import MISSING, as_parameter, counts_in, held_of
 from .variable_loop_calls import VariableLoopCalls
 from .variants import Variant, Variants
 
+TRACED = 8  # traced numbers of a list that cost as much as an iteration of the interpreter
 SOME = 2**14  # iterations at a time: then values that later ones don't read can be freed
 
 
@@ -62,8 +64,9 @@ class LoopCalls:
         left = self._room.left(frame, len(rest) if is_counted else None)
         if left is None:
             return None
+        most_traced = TRACED * (len(rest) if is_counted else self._room.usual)
         observed = observe(
-            frame, slots, self._assigned, changes, sequences.value, drawn, self._room
+            frame, slots, self._assigned, changes, sequences.value, drawn, self._room, most_traced
         )
         found = [reach.add(observed.functions) for reach in (self._touches, self._draws)]
         if any(found):
@@ -160,7 +163,11 @@ class LoopCall(Variant):
         lowered = lower_loop(node, observed.entries, over, room, observed.real, most, alive)
         super().__init__(lowered.region, lowered.regions)
         self._changed = lowered.changed
-        self.is_unrecorded = any(map(is_unrecorded, self._changed.values()))
+        # Where iterations copy lists with all their room, the pullback would keep the copies.
+        self.is_unrecorded = any(map(is_unrecorded, self._changed.values())) or any(
+            isinstance(made, Each) and room and made.size >= room
+            for made in every(lowered.region.block)
+        )
         self.counts = counts_in(self._changed.values(), self.flags)
 
     def run(

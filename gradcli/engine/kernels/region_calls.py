@@ -7,10 +7,11 @@ it is to be differentiated again. The pullback computes the region again from it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, wraps
 from itertools import chain
 from math import prod
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from ..backends.backend import CPU, Backend
@@ -33,14 +34,14 @@ from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual
 from .linearized_regions import LinearizedRegion
 from .region_op import REGION
-from .traced_lists import Places as NumberPlaces
 from .traced_lists import (
+    NumberPlaces,
     apart,
     derivatives_of,
     level_in,
     lowered_in,
-    numbers_in,
     operands_of,
+    picked,
     places_at,
     put,
 )
@@ -82,7 +83,7 @@ class RegionCall:
         in_blocks: Callable[[], RegionCall] | None = None,
         stack_bytes: int | None = None,
         is_derived: bool = False,
-        counts: Mapping[int, int] = {},
+        counts: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         """`counts`: by the positions of results that are lists, which result is the number of their
         first rows that the program gets. `in_blocks` returns the same call with loops in blocks, if
@@ -135,20 +136,18 @@ class RegionCall:
         if not moving:
             return self.apply(run, site, below, calls)
         places = places_at(values, active, level)
-        boxes = numbers_in(values, places)
+        boxes = picked(values, places)
         if type(boxes[0]) is Dual:
-            self._verify(self.forward(active, self.has_lists(active)), run.backend)
+            self._verify(self.forward(active, self.takes_lists(active)), run.backend)
             along = [box.tangent for box in boxes]
             found, outputs, tangents = self.pushed(run, site, below, places, along, calls)
-            pairs = zip(
-                numbers_in(found, outputs), chain.from_iterable(tangents.values()), strict=True
-            )
+            pairs = zip(picked(found, outputs), chain.from_iterable(tangents.values()), strict=True)
             put(found, outputs, [y if t is None else Dual(y, t, level) for y, t in pairs])
             return found
         if run.captures is not None and any(map(run.captures, boxes)):
             raise StepBack  # the interpreter tells where, if the result depends on it
         # Raises now if the pullback isn't compiled.
-        self._verify(self.backward(active, moving, self.has_lists((), moving)), run.backend)
+        self._verify(self.backward(active, moving, self.gives_lists(moving)), run.backend)
         found = self.apply(run, site, below, calls)
         outputs = self.outputs(moving, found)
         pullback = LinearizedRegion(self, below, places, outputs, calls)
@@ -156,16 +155,20 @@ class RegionCall:
         trace, own, results = (
             boxes[0][2].trace,
             site.in_derivative(self.op),
-            numbers_in(found, outputs),
+            picked(found, outputs),
         )
         put(found, outputs, record_parts(trace, own, operands, primals, pullback, results, at))
         return found
 
-    def has_lists(self, active: Places, of: Places = ()) -> bool:
-        """Whether some parameters, or some results, are lists."""
-        block = self.region.block
-        values = [*[block.parameters[k] for k in active], *[block.results[k] for k in of]]
-        return any(is_list(value.type) for value in values)
+    def takes_lists(self, active: Iterable[int]) -> bool:
+        """Whether some of these parameters are lists."""
+        parameters = self.region.block.parameters
+        return any(is_list(parameters[k].type) for k in active)
+
+    def gives_lists(self, moving: Iterable[int]) -> bool:
+        """Whether some of these results are lists."""
+        results = self.region.block.results
+        return any(is_list(results[k].type) for k in moving)
 
     def outputs(self, some: Places, found: list[Any]) -> NumberPlaces:
         """The numbers and arrays among some of the results that the program gets."""
@@ -229,7 +232,7 @@ class RegionCall:
         tangents, None where there is none. `along` are those of numbers and arrays among the
         parameters. Raises StepBack, and NoRule."""
         block = self.region.block
-        has_lists = self.has_lists(tuple(places))
+        has_lists = self.takes_lists(places)
         if not has_lists:
             pairs = [(k, t) for k, t in zip(places, along, strict=True) if t is not None]
             places, along = dict.fromkeys([k for k, _ in pairs]), [t for _, t in pairs]
@@ -292,7 +295,7 @@ class RegionCall:
         program and then another, one region takes them all, if its cotangents are final: a
         derivative of it would take too long to compile."""
         moving, results = tuple(outputs), self.region.block.results
-        if not self.has_lists((), moving):
+        if not self.gives_lists(moving):
             pairs = [(k, c) for k, c in zip(moving, given, strict=True) if c is not None]
             of = tuple([k for k, _ in pairs])
             if not is_final or of in (moving, self._asked.setdefault(active, of)):

@@ -11,18 +11,20 @@ from ..ir.types import OF_DTYPE, ArrayType, dtype_of
 from ..lowering.held.columns import LARGEST
 from ..lowering.held.kinds import Kind, Record, Stored
 from ..values.kinds import List
-from .region_values import list_type, numbers_in
+from .region_values import flat_items, list_type
 from .traced_lists import TracedList, of_numbers
 
 
-def columns_with_room(value: List, room: int, traced: bool = False) -> Any:
+def columns_with_room(value: List, room: int, most_traced: int = 0) -> Any:
     """The columns of a list, in the form of an item: pairs of an array and whether it stands for a
-    list of numbers. None if the items aren't numbers, or arrays, of one form; if `traced`, floats
-    may be traced, or have tangents."""
+    list of numbers. None if the items aren't numbers, or arrays, of one form. Floats may
+    be traced, or have tangents, where a column has no more than `most_traced`."""
     rows, first = value.items, value.items[0]
     kinds = set(map(type, rows))
-    if (kind := list_type(value, traced)) is not None and room * kind.size <= LARGEST * len(rows):
-        numbers = of_numbers(numbers_in(value), dtype_of(kind.element), kind.shape)
+    if (kind := list_type(value, most_traced)) is not None and room * kind.size <= LARGEST * len(
+        rows
+    ):
+        numbers = of_numbers(flat_items(value), dtype_of(kind.element), kind.shape)
         return _with_room(numbers, room), True
     if kinds == {bool}:
         return _array(rows, bool, (len(rows),), room), True
@@ -31,10 +33,12 @@ def columns_with_room(value: List, room: int, traced: bool = False) -> Any:
         return (_array(rows, first.dtype, (len(rows), *first.shape), room), False) if fits else None
     if kinds == {List} and first.items and set(map(len, rows)) == {len(first)}:
         parts = zip(*[row.items for row in rows], strict=True)
-        columns = [columns_with_room(List(list(part)), room, traced) for part in parts]
+        columns = [columns_with_room(List(list(part)), room, most_traced) for part in parts]
         return None if any(column is None for column in columns) else List(columns)
     if kinds == {dict} and first and set(map(tuple, rows)) == {tuple(first)}:
-        by_key = {k: columns_with_room(List([row[k] for row in rows]), room, traced) for k in first}
+        by_key = {
+            k: columns_with_room(List([row[k] for row in rows]), room, most_traced) for k in first
+        }
         return None if any(column is None for column in by_key.values()) else by_key
     return None
 

@@ -29,11 +29,13 @@ from ..values.kinds import List
 from .traced_lists import list_of, of_numbers
 
 MISSING = object()
+ANY = 2**62  # numbers
 
 
-def list_type(value: List, traced: bool = False) -> ArrayType | None:
+def list_type(value: List, most_traced: int = 0) -> ArrayType | None:
     """The type of a list of numbers, or of lists of numbers of one length. None unless all numbers
-    are floats, or all are ints; if `traced`, floats may be traced, or have tangents."""
+    are floats, or all are ints. Floats may be traced, or have tangents, in a list of no more than
+    `most_traced` numbers."""
     items, shape = value.items, [len(value)]
     while (types := set(map(type, items))) == {List}:
         items = [item.items for item in items]
@@ -42,7 +44,9 @@ def list_type(value: List, traced: bool = False) -> ArrayType | None:
             return None
         shape += lengths
         items = list(chain.from_iterable(items))
-    if traced and not types.isdisjoint((tuple, Dual)):
+    if not types.isdisjoint((tuple, Dual)):
+        if len(items) > most_traced:
+            return None
         types = {type(primal(item)) for item in items}
     kind = scalar_type(types.pop()) if len(types) == 1 else None
     return None if kind is None or kind == BOOL else ArrayType(kind, tuple(shape), listed=True)
@@ -65,13 +69,13 @@ def scalar_type(kind: type) -> Scalar | None:
 
 def as_parameter(value: Any) -> Any:
     """A number, an array, or a list of many numbers, as a region takes it."""
-    kind = list_type(value, traced=True) if type(value) is List else None
+    kind = list_type(value, ANY) if type(value) is List else None
     return (
-        value if kind is None else of_numbers(numbers_in(value), dtype_of(kind.element), kind.shape)
+        value if kind is None else of_numbers(flat_items(value), dtype_of(kind.element), kind.shape)
     )
 
 
-def numbers_in(value: List) -> list[Any]:
+def flat_items(value: List) -> list[Any]:
     """The numbers of a list, and of lists in it, in order."""
     items = value.items
     while items and type(items[0]) is List:

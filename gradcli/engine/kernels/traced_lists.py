@@ -15,7 +15,7 @@ from ..values.kinds import List
 BOXES = (tuple, Dual)
 # Some parameters, or results, by their positions: the places of numbers of a list, or None for what
 # isn't a list.
-Places: TypeAlias = dict[int, list[int] | None]
+NumberPlaces: TypeAlias = dict[int, list[int] | None]
 
 
 class TracedList:
@@ -117,9 +117,9 @@ def _in_lists(numbers: list[Any], shape: tuple[int, ...]) -> List:
 # ---- numbers of lists, and other parameters and results ------------------------------------------
 
 
-def places_at(values: Sequence[Any], active: Iterable[int], level: int) -> Places:
+def places_at(values: Sequence[Any], active: Iterable[int], level: int) -> NumberPlaces:
     """Where boxes of a level are among some parameters."""
-    places: Places = {}
+    places: NumberPlaces = {}
     for k in active:
         value = values[k]
         is_list = type(value) is TracedList
@@ -127,7 +127,7 @@ def places_at(values: Sequence[Any], active: Iterable[int], level: int) -> Place
     return places
 
 
-def numbers_in(values: Sequence[Any], places: Places) -> list[Any]:
+def picked(values: Sequence[Any], places: NumberPlaces) -> list[Any]:
     """The numbers and arrays at places, one after the other."""
     found: list[Any] = []
     for k, own in places.items():
@@ -135,7 +135,7 @@ def numbers_in(values: Sequence[Any], places: Places) -> list[Any]:
     return found
 
 
-def put(values: list[Any], places: Places, numbers: Iterable[Any]) -> None:
+def put(values: list[Any], places: NumberPlaces, numbers: Iterable[Any]) -> None:
     """Puts numbers and arrays at places."""
     rest = iter(numbers)
     for k, own in places.items():
@@ -149,7 +149,7 @@ def put(values: list[Any], places: Places, numbers: Iterable[Any]) -> None:
 
 
 def operands_of(
-    values: Sequence[Any], below: Sequence[Any], places: Places
+    values: Sequence[Any], below: Sequence[Any], places: NumberPlaces
 ) -> tuple[list[Any], list[Any], tuple[int, ...]]:
     """The operands of a region's record, those without the boxes of its level, and the positions of
     those at `places`. Of a list, they are the numbers that have boxes."""
@@ -165,7 +165,7 @@ def operands_of(
 
 
 def derivatives_of(
-    places: Places, numbers: Iterable[Any], kinds: Sequence[Type]
+    places: NumberPlaces, numbers: Iterable[Any], kinds: Sequence[Type]
 ) -> tuple[list[Any], list[Any]]:
     """The derivatives of parameters or results of `kinds` from those of numbers and arrays at
     places; and what says which of these have one."""
@@ -178,8 +178,9 @@ def derivatives_of(
 
 
 def _together(numbers: Sequence[Any], own: list[int] | None, kind: Type) -> tuple[Any, Any]:
-    """The derivative of a parameter or result of a type from those of its numbers at some places,
-    or from the one that it has; None for none. And whether each number has one."""
+    """The derivative of a parameter or result of a type, and whether it is connected, as regions
+    take them: of a list, from the derivatives of its numbers at some places; otherwise from the one
+    derivative. None stands for a derivative that isn't there."""
     if own is None:
         [number] = numbers
         if number is not None:
@@ -195,8 +196,8 @@ def _together(numbers: Sequence[Any], own: list[int] | None, kind: Type) -> tupl
 
 
 def apart(derivative: Any, connected: Any, own: list[int] | None) -> list[Any]:
-    """The derivatives of the numbers of a parameter or result at some places, or the one that it
-    has; None for none. `connected` says which there are."""
+    """The reverse: the derivatives of the numbers of a list at some places, or the one derivative.
+    None for one that isn't connected."""
     if own is None:
         return [derivative if connected else None]
     flags = connected.ravel()[own].tolist()

@@ -220,7 +220,12 @@ def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:
     if not places:
         return
     if judge.others:
-        is_smooth = AGREE in [row[method].verdict for method in judge.by_steps if method in row]
+        # Central steps are symmetric: they agree across a kink of the first derivative, too.
+        exists = all(
+            abs(k.left - k.right) <= SLACK * max(abs(k.left), judge.natural) for k in places
+        )
+        by_steps = [row[method].verdict for method in judge.by_steps if method in row]
+        is_smooth = exists and AGREE in by_steps
     else:
         left, right = map(settled, bends(judge.samples, case.along(judge.direction)[0]))
         near = SLACK * max(abs(judge.ours), judge.natural)

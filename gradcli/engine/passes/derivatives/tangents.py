@@ -42,7 +42,8 @@ class Differentiation:
         return value.type == STACK and value in self.varied
 
     def either(self, a: Value | None, b: Value | None) -> Value | None:
-        """Whether one or both of two derivatives are connected."""
+        """Whether one or both of two derivatives of a value are connected; for a list, each number by
+        itself."""
         if a is None or b is None:
             return None
         if self.builder.known.get(b) is False:
