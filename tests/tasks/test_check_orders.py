@@ -21,6 +21,7 @@ from .checks import AGREED, QUICK, SAMPLES, run, verdicts
         ("abs(x)**3 + x**2", [VERIFIED, VERIFIED]),
         ("abs(x)**2 + x", [VERIFIED, WRONG]),  # 2 to both sides, and 0 by the conventions
         ("abs(x) * z", [KINK, KINK, VERIFIED, VERIFIED, KINK]),
+        ("abs(x) * z + sin(z) * x", [KINK, KINK, VERIFIED, VERIFIED, KINK]),
         ("x * abs(x) * z + x * z", [VERIFIED, KINK, VERIFIED, VERIFIED, VERIFIED]),
     ],
 )

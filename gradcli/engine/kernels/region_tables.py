@@ -21,9 +21,8 @@ def columns_with_room(value: List, room: int, most_traced: int = 0) -> Any:
     be traced, or have tangents, where a column has no more than `most_traced`."""
     rows, first = value.items, value.items[0]
     kinds = set(map(type, rows))
-    if (kind := list_type(value, most_traced)) is not None and room * kind.size <= LARGEST * len(
-        rows
-    ):
+    kind = list_type(value, most_traced)
+    if kind is not None and room * kind.size <= LARGEST * len(rows):
         numbers = of_numbers(flat_items(value), dtype_of(kind.element), kind.shape)
         return _with_room(numbers, room), True
     if kinds == {bool}:
@@ -36,9 +35,8 @@ def columns_with_room(value: List, room: int, most_traced: int = 0) -> Any:
         columns = [columns_with_room(List(list(part)), room, most_traced) for part in parts]
         return None if any(column is None for column in columns) else List(columns)
     if kinds == {dict} and first and set(map(tuple, rows)) == {tuple(first)}:
-        by_key = {
-            k: columns_with_room(List([row[k] for row in rows]), room, most_traced) for k in first
-        }
+        lists = {k: List([row[k] for row in rows]) for k in first}
+        by_key = {k: columns_with_room(v, room, most_traced) for k, v in lists.items()}
         return None if any(column is None for column in by_key.values()) else by_key
     return None
 

@@ -80,19 +80,44 @@ def test_the_same_in_each_tier(name: str, options: dict[str, Any], tier: int) ->
     assert_close(found, expected(source, **options), rtol, rtol * 1e-4)
 
 
-def test_a_loop_of_traced_numbers_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[int] = []
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The iterations that kernels ran, each time."""
+    found: list[int] = []
     original = hot_loops.HotLoop.run_iterations
 
     def run_iterations(self: Any, *given: Any) -> Any:
         ran = original(self, *given)
-        done.append(ran.iterations if isinstance(ran, Ran) else 0)
+        found.append(ran.iterations if isinstance(ran, Ran) else 0)
         return ran
 
     monkeypatch.setattr(hot_loops.HotLoop, "run_iterations", run_iterations)
+    return found
+
+
+def test_a_loop_of_traced_numbers_is_compiled(done: list[int]) -> None:
     with only(NATIVE, FIRST_USE):
         answer(PROGRAMS["a trajectory"])
     assert sum(done) >= 2 * 79
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(20) { s = s + xs[i + k] }",  # too few for so many operands
+        "for i in range(300) { xs = xs[1:]; xs = append(xs, 0.9*xs[14] + a) }",  # copies the room
+    ],
+)
+def test_a_loop_for_which_it_does_not_pay_is_not(body: str, done: list[int]) -> None:
+    source = f"""
+        var a = 0.7; xs = [a]; s = 0.0; k = 3
+        for i in range(300) {{ xs = append(xs, a*i) }}
+        if s == 0.0 {{ {body} }}
+        output s + xs[3]"""
+    with only(NATIVE, FIRST_USE):
+        answer(source)
+    assert done[0] >= 299
+    assert not any(done[1:])
 
 
 @pytest.mark.parametrize(

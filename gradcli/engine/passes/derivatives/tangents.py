@@ -42,8 +42,8 @@ class Differentiation:
         return value.type == STACK and value in self.varied
 
     def either(self, a: Value | None, b: Value | None) -> Value | None:
-        """Whether one or both of two derivatives of a value are connected; for a list, each number by
-        itself."""
+        """Whether one or both of two derivatives of a value are connected; for a list, which
+        numbers."""
         if a is None or b is None:
             return None
         if self.builder.known.get(b) is False:
