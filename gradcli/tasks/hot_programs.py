@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EACH = 2**6  # operations that a run is worth, beside those of the program
 MAX_KINDS = 4  # of values that a program is compiled for
 TRIED_AGAIN = 2  # times the work of the last try; lowering is a small part of compiling
-AHEAD = 16  # times as many runs as there were are expected of a program that runs again and again
+AHEAD = 64  # times as many runs as there were are expected of a program that runs again and again
 
 
 class Ready(NamedTuple):
