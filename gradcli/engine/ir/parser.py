@@ -87,6 +87,8 @@ class _Parser(Tokens):
         if name not in _TYPES:
             raise IRError(f"`{name}` is no type: {', '.join(_TYPES)}")
         if name not in SCALARS or not self.accept("["):
+            if listed:
+                raise IRError(f"`list {name}` has no shape: a list is `list f64[20]`")
             return _TYPES[name]
         shape = []
         while not self.accept("]"):

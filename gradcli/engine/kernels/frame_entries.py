@@ -27,7 +27,7 @@ from ..lowering.held.kinds import FEW, Known, Record, Stored, Table
 from ..lowering.held.names import DRAWS, SEED, SEQUENCE
 from ..lowering.values.arrays import MAX_ELEMENTS
 from ..trace.run import Run
-from ..values.boxes import Dual, depth_of, is_of, primal
+from ..values.boxes import Dual, is_of, primal
 from ..values.contents import variables
 from ..values.kinds import (
     FRAME_HEAD,
@@ -44,7 +44,7 @@ from ..values.kinds import (
 from .list_room import ListRoom
 from .region_tables import arrays_of, columns_with_room, kind_of
 from .region_values import as_parameter, is_long, list_type, scalar_type
-from .traced_lists import TracedList
+from .traced_lists import TracedList, depth_in
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
 
@@ -102,7 +102,8 @@ def observe(
     """The content of slots of a frame, and of those that functions in them read. Some slots are
     `assigned`; `changes`: whether states of variables may change. A `sequence` that a loop goes
     over gets a slot of its own, and so do the seed and the number of `draws`. Some lists
-    become longer, and have `room`. Lists of traced numbers have `most_traced`."""
+    become longer, and have `room`. A list with traced numbers is an entry if
+    it has no more than `most_traced`."""
     cells = {id(frame[s.index + FRAME_HEAD]) for s in assigned if s.cell}
     observer = _Observer(frame[0], frame, cells)
     observer.changes, observer.room, observer.most_traced = changes, room, most_traced
@@ -137,7 +138,7 @@ class _Observer:
         self.slots: dict[int, program.Slot] = {}  # to be observed; functions add theirs
         self.assigned: set[int] = set()  # slots of the frame that the region assigns
         self.room: ListRoom | None = None  # of the lists that become longer
-        # Each traced number of a list is an operand of the record: with more, it doesn't pay.
+        # Numbers of a list with traced ones, at most: each of these is an operand of the record.
         self.most_traced = 0
 
     def observed(self, slots: dict[int, program.Slot], entries: dict[int, Entry]) -> Observed:
@@ -277,9 +278,8 @@ class _Observer:
     def take(self, value: Any) -> None:
         """Adds a value to the parameters."""
         if type(value) in (tuple, Dual, TracedList):
-            depth = value.depth if type(value) is TracedList else depth_of(value)
             # at least 1: what only `watch` has asked for counts as no derivative yet
-            self.depth = max(self.depth, depth, 1)
+            self.depth = max(self.depth, depth_in(value), 1)
             self.traced.add(len(self.values))
         self.values.append(value)
 

@@ -29,7 +29,7 @@ from ..values.kinds import List
 from .traced_lists import list_of, of_numbers
 
 MISSING = object()
-ANY = 2**62  # numbers
+ANY = 2**62  # traced numbers, at most
 
 
 def list_type(value: List, most_traced: int = 0) -> ArrayType | None:

@@ -36,19 +36,6 @@ class TracedList:
     def dtype(self) -> Any:
         return self.array.dtype
 
-    @property
-    def level(self) -> int:
-        return max(map(level_of, self.boxes.values()))
-
-    @property
-    def depth(self) -> int:
-        """How many derivatives are computed through one of the numbers, at most."""
-        return max(map(depth_of, self.boxes.values()))
-
-    def lowered(self, level: int) -> Any:
-        """The list without the boxes of a level; an array if none is left."""
-        return with_boxes(self.array, {k: lowered(box, level) for k, box in self.boxes.items()})
-
     def __getitem__(self, rows: slice) -> Any:
         """The first rows."""
         array = self.array[rows]
@@ -91,13 +78,22 @@ def _numbers(array: Any) -> list[Any]:
 
 def level_in(value: Any) -> int:
     """The level of the outermost box of a parameter."""
-    return value.level if type(value) is TracedList else level_of(value)
+    if type(value) is TracedList:
+        return max(map(level_of, value.boxes.values()))
+    return level_of(value)
+
+
+def depth_in(value: Any) -> int:
+    """How many derivatives are computed through a parameter, at most."""
+    if type(value) is TracedList:
+        return max(map(depth_of, value.boxes.values()))
+    return depth_of(value)
 
 
 def lowered_in(value: Any, level: int) -> Any:
-    """Takes the boxes of `level` off a parameter."""
+    """Takes the boxes of `level` off a parameter. A list without any is an array."""
     if type(value) is TracedList:
-        return value.lowered(level)
+        return with_boxes(value.array, {k: lowered(x, level) for k, x in value.boxes.items()})
     return lowered(value, level)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gradcli.engine.ir.parser import parse
@@ -53,6 +55,20 @@ def test_text_parses_to_itself() -> None:
     assert text(regions) == LOOP
 
 
+def test_a_list_is_told_from_an_array() -> None:
+    source = """\
+region f(%0: list f64[2, 3], %1: f64[2, 3]) -> (f64) {
+  %2 = const 0 : i64
+  %3 = element %0, %2 : f64
+  return %3
+}
+"""
+    regions = parse(source)
+    assert text(regions) == source
+    a, b = [value.type for value in regions[0].block.parameters]
+    assert a != b
+
+
 def test_comments_and_places_are_passed_over() -> None:
     source = (
         "; a comment\nregion f(%0: f64) -> (f64) {\n  %1 = sin %0 : f64 @ 3:5\n  return %1\n}\n"
@@ -72,12 +88,13 @@ UNREADABLE = {
     "return %1": "`f` returns other types than it says",
     "$ return %0": "`$` begins no token",
     "%3, %4 = call g(%0) : (f64)\nreturn %3": "1 results, and 2 names",
+    "%3 = new list f64 of %0\nreturn %0": "`list f64` has no shape: a list is `list f64[20]`",
 }
 
 
 @pytest.mark.parametrize(("body", "message"), UNREADABLE.items())
 def test_a_text_that_is_no_ir_says_why(body: str, message: str) -> None:
-    with pytest.raises(IRError, match=message.replace("(", r"\(").replace("$", r"\$")):
+    with pytest.raises(IRError, match=re.escape(message)):
         parse(one(body))
 
 
@@ -99,6 +116,8 @@ UNSOUND = {
     "%3, %4 = pop %0 : (f64)\nreturn %4": "f64 is no stack",
     "check %0\nreturn %0": "a condition is a bool, and this is f64",
     "%3 = if %2 { %4 = sin %0 : f64 yield %4 } else { yield %0 }\nreturn %4": "uses a value that isn't defined",
+    "%3 = new list f64[4] of %0\n%4 = product %3, %3 (1, 2, 2, 2) : f64[2, 2]\nreturn %0": r"list f64\[4\] is no factor",
+    "%3 = new list f64[4] of %0\n%4 = apply sort %3 {} : (f64[4])\nreturn %0": "`sort` takes arrays, and no lists",
 }
 
 

@@ -86,9 +86,9 @@ class MappedRegion(RegionCall):
     @made_once
     def forward(self, active: Places, unsure: bool = False) -> RegionCall:
         """The region of the results and their tangents."""
-        flags = range(len(active)) if unsure else ()
-        region = jvp(self.region, active, self.regions, flags)
-        by_row = (*self._by_row, *[self._by_row[k] for k in active], *[False for _ in flags])
+        assert not unsure  # no parameter is a list
+        region = jvp(self.region, active, self.regions)
+        by_row = (*self._by_row, *[self._by_row[k] for k in active])
         floats = [k for k, kind in enumerate(self._gives) if has_tangents(kind)]
         summed = [each for k in floats for each in (self._summed[k], False)]
         return self._derived(region, by_row, (*self._summed, *summed), self._pairs)

@@ -225,16 +225,21 @@ class _Pushforward(Differentiation):
         local = set(defined(made.body))
         nothing = self.builder.constant(False)
         bases = [made.initial[k] for k in places]
-        # For results that may be connected at some points only: what says so is combined, too.
-        flags: dict[int, Value] = {}
+        lists = {n for n, k in enumerate(places) if is_list(made.results[k].type)}
+        replaced = {n for n, k in enumerate(places) if made.ways[k] == "put"}
+        # What says of the numbers of a point whether they are connected; and for results of which
+        # that isn't known before, what to combine it with.
         own: dict[int, Value | None] = {}
+        flags: dict[int, Value] = {}
         for n, k in enumerate(places):
-            t, kind = inside.get(given[k][0]), made.results[k].type
+            t = inside.get(given[k][0])
             own[n] = t.connected if t else nothing
-            if not is_list(kind):
-                flags |= {n: nothing} if own[n] in local else {}
-            elif (before := self.before(bases[n], tangents)) or (own[n] and made.ways[k] == "put"):
-                flags[n] = before or self.flag(kind, True)
+            if n in lists:
+                before = self.before(bases[n], tangents)
+                if before is not None or (own[n] is not None and n in replaced):
+                    flags[n] = before or self.flag(made.results[k].type, True)
+            elif own[n] in local:
+                flags[n] = nothing
         with self.builder.inside(made.body):
             for k in places:
                 number, place = given[k]
@@ -247,8 +252,7 @@ class _Pushforward(Differentiation):
                     place = given[places[n]][1]
                     assert place is not None
                     ends.append(place)
-        lists = {n for n, k in enumerate(places) if is_list(made.results[k].type)}
-        ways = ["put" if n in lists and made.ways[places[n]] == "put" else "or" for n in flags]
+        ways = ["put" if n in lists & replaced else "or" for n in flags]
         values = tuple([Value(made.results[k].type) for k in places])
         connected = {n: Value(first.type) for n, first in flags.items()}
         made.initial += (*[t.value for t in firsts], *flags.values())
