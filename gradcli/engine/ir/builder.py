@@ -31,7 +31,7 @@ from .instructions import (
 )
 from .scalars import CHOICES, result_type
 from .structural import completed, gives
-from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, rounded
+from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, is_list, rounded
 
 # Ops on ints that are computed at once where their operands are known: indices, sizes, counts.
 _ON_INTS: dict[str, Callable[..., int]] = {
@@ -221,8 +221,9 @@ class Builder:
         transposed: tuple[bool, bool] = (False, False),
         shape: tuple[int, ...] | None = None,
     ) -> Value:
-        """The product of matrices as an array of a shape: see `Product`."""
+        """The product of matrices as an array of a shape, by `Product`. Lists become arrays."""
         count, m, _, n = sizes
+        left, right = [self.in_form(factor, listed=False) for factor in (left, right)]
         result = Value(ArrayType(left.array_type.element, shape or (count, m, n)))
         self.add(Product(left, right, sizes, transposed, result))
         return result
@@ -234,8 +235,10 @@ class Builder:
         options: Mapping[str, Any],
         span: Span | None = None,
     ) -> list[Value]:
-        """The results of a structural entry of the table. Raises Refused."""
-        made = Structural(op, tuple(operands), completed(op, options), (), span)
+        """The results of a structural entry of the table. A list among the operands becomes an
+        array. Raises Refused."""
+        arrays = [self.in_form(v, listed=False) if is_list(v.type) else v for v in operands]
+        made = Structural(op, tuple(arrays), completed(op, options), (), span)
         made.results = tuple(map(Value, gives(made.applied)))
         self.add(made)
         return list(made.results)

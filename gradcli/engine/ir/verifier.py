@@ -40,7 +40,7 @@ from .instructions import (
 from .scalars import CHOICES, on_scalars, result_type
 from .structural import Refused, gives
 from .tokens import IRError
-from .types import BOOL, FLOATS, I64, STACK, ArrayType, Scalar, Type, is_float, is_list
+from .types import BOOL, FLOATS, I64, STACK, ArrayType, Scalar, Type, is_float
 
 _LITERALS: dict[Scalar, tuple[type, ...]] = {
     BOOL: (bool,),
@@ -216,14 +216,10 @@ class _Verifier:
         pairs = zip((made.left, made.right, made.result), (m * k, k * n, m * n), strict=True)
         for value, each in pairs:
             kind, size = value.type, count * each
-            if is_list(kind) or not (
-                isinstance(kind, ArrayType) and is_float(kind.element) and kind.size == size
-            ):
+            if not (isinstance(kind, ArrayType) and is_float(kind.element) and kind.size == size):
                 self.fail(f"{kind} is no factor, or no product, of {size} floats")
 
     def structural(self, made: Structural) -> None:
-        if any(is_list(value.type) for value in made.operands):
-            self.fail(f"`{made.op.name}` takes arrays, and no lists")
         try:
             wanted = gives(made.applied)
         except Refused as reason:

@@ -156,3 +156,31 @@ def test_each_number_is_connected_by_itself(body: str, connected: Any, tier: int
     with only(tier, FIRST_USE):
         _, outputs, *_ = answer(source, grad=False)
     assert outputs["found"] == [not connected(k) for k in range(101)]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "sum(sort(xs))",
+        "dot(xs, xs)",
+        "sum(array(xs)*2.0)",
+        "sum(stack([xs, xs]))",
+        "sum(cumsum(xs))",
+    ],
+)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+def test_an_array_of_a_list_is_connected_if_a_number_is(whole: str, mode: str, tier: int) -> None:
+    source = f"""
+        var x = 2.0
+        fn f(x, k) {{
+            xs = []; for i in range(100) {{ xs = append(xs, 1.0) }}
+            for i in range(100) {{ if i < k {{ xs[i] = x*i }} }}
+            return {whole}
+        }}
+        none_of_them = f(x, 0); some = f(x, 3)
+        output none_of_them, some"""
+    with only(tier, FIRST_USE):
+        _, _, gradients, *_ = answer(source, mode=mode)
+    assert gradients["none_of_them"]["x"] is None
+    assert gradients["some"]["x"] is not None

@@ -6,10 +6,14 @@ import re
 
 import pytest
 
+from gradcli.engine.ir.builder import Builder
+from gradcli.engine.ir.instructions import Block, Product, Structural, Value
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.printer import text
 from gradcli.engine.ir.tokens import IRError
+from gradcli.engine.ir.types import F64, ArrayType
 from gradcli.engine.ir.verifier import verify
+from gradcli.ops import OPS
 
 LOOP = """\
 region f(%0: f64, %1: i64) -> (f64, i64) {
@@ -69,6 +73,21 @@ region f(%0: list f64[2, 3], %1: f64[2, 3]) -> (f64) {
     assert a != b
 
 
+def test_ops_on_whole_arrays_take_a_list_as_an_array() -> None:
+    given, array = ArrayType(F64, (2, 2), listed=True), ArrayType(F64, (2, 2))
+    builder = Builder(Block((Value(given), Value(array))))
+    a, b = builder.block.parameters
+    builder.product(a, b, (1, 2, 2, 2))
+    builder.structural(OPS["sort"], [a], {})
+    taken = [
+        value.type
+        for made in builder.block.instructions
+        if isinstance(made, Product | Structural)
+        for value in made.operands
+    ]
+    assert taken == [array] * 3
+
+
 def test_comments_and_places_are_passed_over() -> None:
     source = (
         "; a comment\nregion f(%0: f64) -> (f64) {\n  %1 = sin %0 : f64 @ 3:5\n  return %1\n}\n"
@@ -116,8 +135,6 @@ UNSOUND = {
     "%3, %4 = pop %0 : (f64)\nreturn %4": "f64 is no stack",
     "check %0\nreturn %0": "a condition is a bool, and this is f64",
     "%3 = if %2 { %4 = sin %0 : f64 yield %4 } else { yield %0 }\nreturn %4": "uses a value that isn't defined",
-    "%3 = new list f64[4] of %0\n%4 = product %3, %3 (1, 2, 2, 2) : f64[2, 2]\nreturn %0": r"list f64\[4\] is no factor",
-    "%3 = new list f64[4] of %0\n%4 = apply sort %3 {} : (f64[4])\nreturn %0": "`sort` takes arrays, and no lists",
 }
 
 
