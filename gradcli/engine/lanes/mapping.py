@@ -22,10 +22,9 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, describe, is_number, leaves, map_structure, read
 from ..values.lanes import Group, UnrelatedError
-from .blocks import Pairs, in_blocks
 from .failing_row import first_failure
 from .group_calls import Separate, call_group
-from .row_by_row import call_row_by_row
+from .row_by_row import Pairs, call_row_by_row
 from .row_lists import FOLD, UNFOLD, as_lists
 
 
@@ -41,24 +40,10 @@ def call_mapped(
         if value is not None:
             return value
 
-    def unfolded(group: Group, values: list[Any]) -> list[Any]:
-        return [
-            _rows(run, group, value, axis, site)
-            for value, (_, axis) in zip(values, pairs, strict=True)
-        ]
-
-    def call(group: Group, given: list[Any]) -> Any:
-        named = dict(zip(keywords, given[len(arguments) :], strict=True))
-        call_function = partial(run.call, transform.function, given[: len(arguments)], named, site)
-        return call_group(run, group, call_function, site)
-
-    value = in_blocks(
-        run, group.size, pairs, lambda block, values: call(block, unfolded(block, values))
-    )
-    if value is not None:
-        return value
-    given = unfolded(group, [value for value, _ in pairs])
-    value = _call_rows(run, group, lambda part: call(part, given))
+    given = [_rows(run, group, value, axis, site) for value, axis in pairs]
+    named = dict(zip(keywords, given[len(arguments) :], strict=True))
+    call = partial(run.call, transform.function, given[: len(arguments)], named, site)
+    value = _call_rows(run, group, lambda part: call_group(run, part, call, site))
     if type(value) is Separate:
         return as_lists(run, group, value.pieces, site)
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)

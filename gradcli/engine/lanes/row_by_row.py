@@ -6,7 +6,7 @@ few rows in this form: its records then hold numbers instead of lanes.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...diagnostics import GradcliError
 from ...ops import OPS
@@ -17,9 +17,11 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, map_structure, read
-from .blocks import Pairs
 
 GETITEM, STACK = OPS["getitem"], OPS["stack"]
+
+# Arguments, each with the axis of its rows; None for one that all rows share.
+Pairs: TypeAlias = "list[tuple[Any, int | None]]"
 
 
 def call_row_by_row(
