@@ -13,7 +13,6 @@ from .ad.forward import push
 from .ad.targets import ones_like, unit, verify_target, zeros_like
 from .backends.threads import on_threads as on_threads
 from .calls.calling import call_value
-from .calls.placing import PLACED
 from .compilation import compiled
 from .compilation.compiled import Compiled as Compiled
 from .compilation.compiler import Handlers
@@ -46,7 +45,7 @@ from .values.sparse import Sparse, entries
 if TYPE_CHECKING:
     from .jacobian.plans import Plan
 
-HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, hot_calls, hot_loop)
+HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, hot_calls, hot_loop)
 DISPATCH = Dispatch(push, call_value)
 
 

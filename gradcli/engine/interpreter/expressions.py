@@ -12,6 +12,7 @@ from ..calls import closures as calls
 from ..compilation import indexing
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import compile_condition, truth
+from ..compilation.paths import compile_part, inside, may_make
 from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
@@ -72,6 +73,8 @@ _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain ne
 
 def _apply(c: Compiler, node: program.Apply) -> Closure:
     c.operations += 1
+    if may_make(c, node):
+        return calls.compile_append(c, node)
     if node.op.engine:
         return calls.compile_engine_call(c, node)
     if _is_binary(node):
@@ -140,14 +143,17 @@ def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
 
 def _conditional(c: Compiler, node: program.Conditional) -> Closure:
     condition = compile_condition(c, node.condition)
-    then, otherwise = c.expression(node.then), c.expression(node.otherwise)
+    compiled = compile_part if may_make(c, node) else Compiler.expression
+    then, otherwise = compiled(c, node.then), compiled(c, node.otherwise)
     site = Site(MERGE, node.span)
 
-    def conditional(frame: list[Any]) -> Any:
+    def conditional(frame: list[Any], *path: str | None) -> Any:
         holds = condition(frame)
         if holds is True:
-            return then(frame)
-        return otherwise(frame) if holds is False else choose(frame, holds, then, otherwise, site)
+            return then(frame, *path)
+        if holds is False:
+            return otherwise(frame, *path)
+        return choose(frame, holds, lambda f: then(f, *path), lambda f: otherwise(f, *path), site)
 
     return conditional
 
@@ -203,12 +209,23 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
 
 def _list(c: Compiler, node: program.ListDisplay) -> Closure:
+    if may_make(c, node):
+        placed = [(compile_part(c, item), f"[{k}]") for k, item in enumerate(node.items)]
+        return lambda frame, path=None: List(
+            [item(frame, inside(path, suffix)) for item, suffix in placed]
+        )
     items = [c.expression(i) for i in node.items]
     return lambda frame: List([item(frame) for item in items])
 
 
 def _dict(c: Compiler, node: program.DictDisplay) -> Closure:
-    entries = [(key, c.expression(v)) for key, v in zip(node.keys, node.values, strict=True)]
+    given = list(zip(node.keys, node.values, strict=True))
+    if may_make(c, node):
+        placed = [(key, compile_part(c, value)) for key, value in given]
+        return lambda frame, path=None: {
+            key: value(frame, inside(path, f".{key}")) for key, value in placed
+        }
+    entries = [(key, c.expression(value)) for key, value in given]
     return lambda frame: {key: value(frame) for key, value in entries}
 
 
