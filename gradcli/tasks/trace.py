@@ -11,10 +11,11 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError, shortened
 from ..engine.backends.backend import shape_of
 from ..engine.execution import Execution, running
-from ..engine.explain.ancestry import Ancestor, Ancestry
+from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.reasons import number_on
 from ..engine.explain.walks import partial_by, walks
 from ..engine.trace.keeping import KeepingTrace
+from ..engine.trace.records import Record
 from ..engine.trace.unregistered import UnregisteredError
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import is_number, leaves, read, show, show_shape
@@ -106,7 +107,7 @@ class _Tracer:
             if number in read or not (self.options.of or self.options.wrt)
         ]
         traced.operations = len(numbers)
-        traced.size = sum(_bytes(self.ancestry.record(n).y) for n in numbers)
+        traced.size = sum(_bytes(self.ancestry.trace.at(n).y) for n in numbers)
 
     # ---- between ---------------------------------------------------------------------------------
 
@@ -164,7 +165,7 @@ class _Tracer:
 
     def _entry(self, item: Item) -> Entry:
         if not isinstance(item, Fold):
-            return self._operation(self.ancestry.record(item))
+            return self._operation(self.ancestry.trace.at(item))
         numbers = [n for iteration in item.iterations for n in inside(iteration)]
         last = next(i for i in reversed(item.iterations) if i)
         self.earlier.update(stand_ins(item, self._place))
@@ -173,16 +174,16 @@ class _Tracer:
             shortened(item.span.text.partition("{")[0].strip()),
             len(item.iterations),
             len(numbers),
-            sum(_bytes(self.ancestry.record(n).y) for n in numbers),
+            sum(_bytes(self.ancestry.trace.at(n).y) for n in numbers),
             tuple(map(self._entry, last)),
         )
 
     def _place(self, number: int) -> object:
         """What is the same for the same operation of two iterations."""
-        record = self.ancestry.record(number)
+        record = self.ancestry.trace.at(number)
         return record.site.op, record.site.of, record.site.span, record.calls
 
-    def _operation(self, record: Ancestor) -> Operation:
+    def _operation(self, record: Record) -> Operation:
         site, y, inputs = record.site, record.y, tuple(dict.fromkeys(record.inputs))
         active = record.number in self.trace.active
         return Operation(
@@ -202,7 +203,7 @@ class _Tracer:
             active,
         )
 
-    def _operands(self, record: Ancestor) -> tuple[int | str, ...]:
+    def _operands(self, record: Record) -> tuple[int | str, ...]:
         traced, found = dict(record.traced_operands()), list[int | str]()
         for k, operand in enumerate(record.operands):
             if k in traced:
@@ -217,7 +218,7 @@ class _Tracer:
         """The number of a record; of a leaf one that is the same in every run."""
         return n if n >= 0 else self.leaves.setdefault(n, -len(self.leaves) - 1)
 
-    def _partial(self, record: Ancestor, n: int) -> Any:
+    def _partial(self, record: Record, n: int) -> Any:
         if n >= 0 and n not in self.trace.active:
             return None
         try:

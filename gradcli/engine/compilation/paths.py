@@ -146,7 +146,7 @@ def compile_part(c: Compiler, node: program.Expression) -> Placed:
     """The closure of any expression, with the path as argument, which is ignored where no instance
     can come of it."""
     closure = c.expression(node)
-    return closure if may_make(c, node) else lambda frame, path=None: closure(frame)
+    return closure if may_make(c, node) else lambda frame, *path: closure(frame)
 
 
 def inside(path: str | None, suffix: str) -> str | None:

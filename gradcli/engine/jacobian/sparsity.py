@@ -101,7 +101,7 @@ class Propagation:
         for record in records:
             self.uses.update(record.inputs)
         for record in records:
-            number, site, in0, in1, _, _, y = record
+            number, site, in0, in1, _, _, y, _ = record
             if number in self.ends:
                 of[number] = own[number]
                 continue

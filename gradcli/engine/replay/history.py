@@ -25,7 +25,6 @@ from ..operations.apply import apply
 from ..operations.structural import refuse
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
-from ..trace.windows import inputs_of
 from ..values.boxes import Dual, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
@@ -59,9 +58,9 @@ class History:
         self.own_rules: list[Step] = []
         # The first operation that depends on a source and that gradients don't flow through.
         self.cut: Site | None = None
-        for number, segment, flat in reversed(found):
-            site, in0, in1, a, b, y = flat
-            inputs = inputs_of(in0, in1)
+        for record in reversed(found):
+            number, site, *_, b, y, segment = record
+            inputs, operands = record.inputs, record.operands
             if reached.isdisjoint(inputs):
                 continue
             reached.add(number)
@@ -72,17 +71,15 @@ class History:
                     refs = tuple(
                         [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
                     )
-                    operands = (a, b) if site.inline_operands and type(a) is not tuple else a
                     self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
                 continue
             body = b.body if type(b) is OwnCall else None
             if body is not None:
-                self.own_rules.append(Step(number, site, a, b, (), body, segment))
+                self.own_rules.append(Step(number, site, operands, b, (), body, segment))
                 inputs = tuple([part.number for part in body if type(part) is Held])
             if moving.isdisjoint(inputs):
                 continue
             moving.add(number)
-            operands = (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a
             refs = (
                 ()
                 if body is not None

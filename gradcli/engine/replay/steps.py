@@ -12,9 +12,9 @@ from ..backends.backend import is_complex
 from ..operations.apply import without_writing
 from ..operations.elementwise import elementwise
 from ..operations.structural import structural
+from ..trace.records import Record, newest_first, record_in
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Traced, reachable
-from ..trace.windows import STRIDE, inputs_of
 from .continuation import continued
 
 
@@ -71,20 +71,17 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
     return structural(run, site, operands, options)
 
 
-def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
+def needed(targets: Sequence[Traced]) -> list[Record]:
     """The records in the history of the targets, newest first. Those in the bodies of functions
     with their own derivative rule are included."""
     numbers = {target[1] for target in targets}
     found = []
-    for segment in reachable([target[2] for target in targets], 0):
-        records = segment.records
-        for k in range(len(segment) - 1, -1, -1):
-            number = segment.first + k
-            if number not in numbers:
-                continue
-            flat = records[k * STRIDE : (k + 1) * STRIDE]
-            numbers.update(inputs_of(flat[1], flat[2]))
-            if type(flat[4]) is OwnCall and flat[4].body is not None:
-                numbers.update([part.number for part in flat[4].body if type(part) is Held])
-            found.append((number, segment, flat))
+    for segment, number in newest_first(reachable([target[2] for target in targets], 0)):
+        if number not in numbers:
+            continue
+        record = record_in(segment, number)
+        numbers.update(record.inputs)
+        if type(record.b) is OwnCall and record.b.body is not None:
+            numbers.update([part.number for part in record.b.body if type(part) is Held])
+        found.append(record)
     return found

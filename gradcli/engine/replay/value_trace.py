@@ -8,8 +8,8 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..trace.keeping import KeepingTrace, carries
+from ..trace.records import record_in
 from ..trace.tape import Segment, Site, Trace, Traced
-from ..trace.windows import STRIDE
 from ..values.lanes import Lanes
 
 MAX_CONDITIONS = 20_000  # conditions that a trace keeps; each holds its history
@@ -54,6 +54,7 @@ class ValueTrace(KeepingTrace):
     def advance(self) -> Segment:
         segment = super().advance()
         self.segments.clear()  # nobody asks this trace for reasons
+        self.firsts.clear()
         return segment
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
@@ -88,7 +89,7 @@ class ValueTrace(KeepingTrace):
         ):
             return
         number, segment = targets[0][1:]
-        place = segment.records[(number - segment.first) * STRIDE] if number >= 0 else None
+        place = record_in(segment, number).site if number >= 0 else None
         self._noted_at[place] += 1
         if place is not None and self._noted_at[place] <= SWEEPS_A_PLACE:
             self.sweeps.append((targets, wanted))

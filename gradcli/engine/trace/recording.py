@@ -39,9 +39,9 @@ def record(
     site = site.on(active)
     keeps = trace.room > 0
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        saved = primals if keeps else list(map(blank, primals))
-        return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
-    reads = site.reads if site.reads is not None else reads_of(site, len(primals))
+        reads: frozenset[int | str] = frozenset()
+    else:
+        reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if keeps or "result" in reads else blank(y)
     if site.inline_operands:

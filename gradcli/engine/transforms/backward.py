@@ -15,9 +15,10 @@ from ..ad.targets import seeds_for, verify_target
 from ..operations.apply import apply
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
+from ..trace.records import record_in
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
-from ..trace.windows import STRIDE, stretch_at
+from ..trace.windows import stretch_at
 from ..values.boxes import primal
 from ..values.kinds import Variable, describe, leaves, read
 from .attached import recorded
@@ -117,8 +118,7 @@ def _head(run: Run, value: Any, span: Span) -> Traced:
         )
     inside, _ = stretch_at(segment.stretches, number)
     if not inside:
-        made: Site = segment.records[(number - segment.first) * STRIDE]
-        label = f"{_place(made.span, span)} computed it"
+        label = f"{_place(record_in(segment, number).site.span, span)} computed it"
         run.fail(
             "E325",
             "the head of `backward` wasn't computed inside `record`",

@@ -22,7 +22,6 @@ from ...engine.replay.steps import Step, needed
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Site, Traced
-from ...engine.trace.windows import inputs_of
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
@@ -91,14 +90,15 @@ def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
     trace = run.trace
     assert isinstance(trace, ValueTrace)
     reached = {target[1] for target in targets}
-    for number, _, (site, in0, in1, *_) in needed(targets):
+    for record in needed(targets):
+        number = record.number
         if (
             number in reached
-            and site.op.name not in CUTS
+            and record.site.op.name not in CUTS
             and not (number in trace.paused and number not in trace.active)
         ):
-            reached.update(inputs_of(in0, in1))
-            yield site
+            reached.update(record.inputs)
+            yield record.site
 
 
 def _fault(run: Run, step: Step) -> str:

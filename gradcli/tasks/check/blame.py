@@ -20,9 +20,10 @@ from ...engine.replay.continuation import in_double
 from ...engine.replay.history import History
 from ...engine.replay.rounding import eps_of, rounding
 from ...engine.replay.steps import Step, compute
+from ...engine.trace.records import record_in
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
-from ...engine.trace.windows import STRIDE, Window, inputs_of
+from ...engine.trace.windows import Window
 from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes
 from .complex_step import TINIEST, tiny_step
@@ -204,9 +205,7 @@ class Call:
         parts: list[Traced] = [
             (part.primal, part.number, step.segment.holder(part.number)) for part in held
         ]
-        at = (step.number - step.segment.first) * STRIDE
-        in0, in1 = step.segment.records[at + 1 : at + 3]
-        self.numbers = inputs_of(in0, in1)
+        self.numbers = record_in(step.segment, step.number).inputs
         self.inner = History(self.run, parts, self.numbers)
         self.scatter = Scatter(step.number)
         self.cotangents = [

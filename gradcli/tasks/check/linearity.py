@@ -19,7 +19,7 @@ from ...engine.backends.backend import CPU
 from ...engine.execution import running
 from ...engine.replay.history import History
 from ...engine.replay.steps import Step
-from ...engine.trace.windows import STRIDE, inputs_of
+from ...engine.trace.records import record_in
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
 from .operation_slopes import like
@@ -95,8 +95,7 @@ class _Pulled:
     vector."""
 
     def __init__(self, history: History, step: Step) -> None:
-        at = (step.number - step.segment.first) * STRIDE
-        self.run, self.numbers = history.run, inputs_of(*step.segment.records[at + 1 : at + 3])
+        self.run, self.numbers = history.run, record_in(step.segment, step.number).inputs
         self.whole: Any = (None, step.number, step.segment)
         self.is_single = step.options.outputs == 0
 
