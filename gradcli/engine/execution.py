@@ -25,7 +25,7 @@ from .trace.run import Dispatch
 from .trace.run import Expectation as Expectation
 from .trace.run import Run as Run
 from .trace.run import Settings as Settings
-from .trace.running import running as running
+from .trace.run import running as running
 from .values.boxes import primal
 from .values.contents import plain
 from .values.kinds import (

@@ -13,7 +13,7 @@ from ..engine.execution import Run
 from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.reasons import number_on
 from ..engine.explain.walks import Walk, partial_by
-from ..engine.trace.blanks import Blank
+from ..engine.trace.recording import Blank
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite, plain
 from ..engine.values.kinds import Variable, leaves, read

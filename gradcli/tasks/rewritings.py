@@ -17,7 +17,7 @@ from ..engine.execution import Run
 from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.blame import declared
 from ..engine.explain.reasons import Reason
-from ..engine.trace.blanks import Blank
+from ..engine.trace.recording import Blank
 from ..engine.trace.records import Record
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite, plain

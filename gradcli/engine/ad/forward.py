@@ -15,8 +15,7 @@ from ...ops import OPS
 from ...ops.op import OpError
 from ...ops.tangent import push as push_structural
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
-from ..formulas.derivative_ops import tangent_op
-from ..formulas.differentiation import partial_formula
+from ..formulas.differentiation import partial_formula, tangent_op
 from ..formulas.functions import array_push, scalar_push
 from ..operations.apply import apply
 from ..operations.rules import Interpretation, replay

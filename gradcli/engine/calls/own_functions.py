@@ -16,11 +16,10 @@ from ...lang import program
 from ...lang.program.walks import statements
 from ...ops import OPS
 from ...ops.op import Op
-from ..ad.held_values import numbered, shelve
-from ..ad.own_rules import Captured, OwnCall, captured_error, opaque_error
+from ..ad.own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
 from ..backends.backend import is_inexact
 from ..compilation.compiler import Closure
-from ..trace.blanks import blank
+from ..trace.recording import blank
 from ..trace.records import record_in
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Trace, Traced, leaf_numbers

@@ -11,7 +11,7 @@ from typing import Any
 from ...ops.op import Op
 from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.boxes import primal

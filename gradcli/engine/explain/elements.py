@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.lanes import Lanes

@@ -12,10 +12,9 @@ import heapq
 from typing import Any, NamedTuple
 
 from ...ops import OPS
-from ..ad.held_values import Held
-from ..ad.own_rules import OwnCall
+from ..ad.own_rules import Held, OwnCall
 from ..backends.backend import broadcast_shapes, is_inexact, shape_of
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.boxes import primal

@@ -21,8 +21,7 @@ from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
-from .reads import Reads
-from .slices import is_in, places_of
+from .text_reads import Reads, is_in, places_of
 
 
 class Reason(NamedTuple):

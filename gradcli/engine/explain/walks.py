@@ -17,9 +17,9 @@ from ..ad.sweep import Sweep, pull_on_floats
 from ..backends.backend import is_complex, shape_of
 from ..formulas.functions import array_partial, scalar_partial
 from ..operations.rules import Interpretation
-from ..trace.blanks import Blank
 from ..trace.keeping import KeepingTrace
 from ..trace.pullbacks import Passed
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..trace.run import Run
 from ..trace.tape import Site, Traced

@@ -8,7 +8,7 @@ from ...diagnostics import Span
 from ..ad.own_rules import OwnCall
 from ..backends.backend import is_inexact, shape_of
 from ..formulas.functions import array_partial
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..trace.run import Run
 from ..values.boxes import primal

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from ..backends.backend import CPU, count, shape_of
-from ..trace.blanks import Blank
 from ..trace.pullbacks import Linearized
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..values.lanes import Group
 from .colouring import colours, distinct, star, transposed

@@ -26,8 +26,7 @@ import sympy
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
 from ...ops.op import OpError
-from ..ad.held_values import Held
-from ..ad.own_rules import OwnCall
+from ..ad.own_rules import Held, OwnCall
 from ..backends.backend import count, shape_of
 from ..trace.run import Run
 from ..trace.tape import Segment, Site

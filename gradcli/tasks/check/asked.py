@@ -16,9 +16,8 @@ from ...diagnostics import GradcliError
 from ...engine.ad.derivatives import recording_view
 from ...engine.ad.reverse import sweep
 from ...engine.ad.rule_answers import POS
-from ...engine.replay.history import CUTS, History
+from ...engine.replay.history import CUTS, History, Step, needed
 from ...engine.replay.rounding import rounding
-from ...engine.replay.steps import Step, needed
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Site, Traced

@@ -11,15 +11,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
-from ...engine.ad.held_values import Held
+from ...engine.ad.own_rules import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.execution import new_run
 from ...engine.operations.apply import apply
 from ...engine.replay.continuation import in_double
-from ...engine.replay.history import History
+from ...engine.replay.history import History, Step, compute
 from ...engine.replay.rounding import eps_of, rounding
-from ...engine.replay.steps import Step, compute
 from ...engine.trace.records import record_in
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced

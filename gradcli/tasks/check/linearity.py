@@ -13,12 +13,11 @@ from functools import partial
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.held_values import Held
+from ...engine.ad.own_rules import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU
 from ...engine.execution import running
-from ...engine.replay.history import History
-from ...engine.replay.steps import Step
+from ...engine.replay.history import History, Step
 from ...engine.trace.records import record_in
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes

@@ -12,8 +12,7 @@ from ...diagnostics import GradcliError, Span
 from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, count, is_complex, is_inexact, shape_of
 from ...engine.replay.continuation import NotAnalyticError
-from ...engine.replay.history import COMPARISONS, History
-from ...engine.replay.steps import Exactly, Step, compute
+from ...engine.replay.history import COMPARISONS, Exactly, History, Step, compute
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.trace.records import record_in
 from ...engine.trace.tape import Traced

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.backends.backend import CPU
+from ...engine.replay.history import Step
 from ...engine.replay.rounding import smallest
-from ...engine.replay.steps import Step
 from ...engine.values.lanes import Lanes
 from .blame import FLAT
 from .verdicts import SAFETY, Judge
