@@ -20,7 +20,7 @@ from ..backends.backend import shape_of
 from ..operations.invoke import call_function
 from ..operations.rows.separation import for_each_part, separate_group
 from ..trace.keeping import KeepingTrace
-from ..trace.pullbacks import Passed, Pullback, ReverseSweep
+from ..trace.pullbacks import Passed, Pullback
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Trace, Traced
 from ..trace.unregistered import UnregisteredError
@@ -28,6 +28,7 @@ from ..values.boxes import level_of, primal, up_to
 from ..values.kinds import Cell, Code, Function, List, leaves, map_structure, read
 from ..values.lanes import Group, Lanes, common
 from .rule_answers import RuleAnswer, marked
+from .sweep import Sweep
 
 # ---- what a record keeps -------------------------------------------------------------------------
 
@@ -114,7 +115,7 @@ class OwnCall(Pullback):
         self.captured = captured
         self.body = body
 
-    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
+    def pull(self, sweep: Sweep, record: Passed) -> None:
         """Pulls the cotangent of the record back to its inputs. Raises GradcliError where there is
         no rule, and where the rule fails or returns something that is no gradient."""
         run, segment = sweep.run, sweep.segment
@@ -159,7 +160,7 @@ class OwnCall(Pullback):
                 if isinstance(segment.trace, KeepingTrace):
                     segment.trace.declined[numbers[k]] = site, rule.code.node
 
-    def _through_body(self, sweep: ReverseSweep, g: Any) -> None:
+    def _through_body(self, sweep: Sweep, g: Any) -> None:
         """Passes the cotangents of the outputs on to the values that the body returned."""
         for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
             if type(part) is Held and cotangent is not None:
@@ -214,7 +215,7 @@ def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -
     return GradcliError(Diagnostic("E317", message, function.span, help=help, calls=calls))
 
 
-def _of_one_group(sweep: ReverseSweep, dy: Any) -> tuple[Group | None, Any]:
+def _of_one_group(sweep: Sweep, dy: Any) -> tuple[Group | None, Any]:
     """The group of rows that a cotangent has in common, and the cotangent with all its parts lifted
     to this group. The group is None for a cotangent that all rows share."""
     inner = [primal(part) for part in leaves(dy)]
