@@ -27,6 +27,7 @@ from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes
 from .complex_step import TINIEST, tiny_step
 from .differences import Samples
+from .directions import Scatter
 from .mean_value import CONTRADICTED, finest_level, held_against
 from .operation_slopes import (
     BESIDE,
@@ -42,7 +43,6 @@ from .operation_slopes import (
     weigh,
 )
 from .results import Blame
-from .scatter import Scatter
 
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
 

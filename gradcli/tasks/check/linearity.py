@@ -21,10 +21,10 @@ from ...engine.replay.history import History, Step
 from ...engine.trace.records import record_in
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
+from .directions import Scatter
 from .operation_slopes import like
 from .point import Case
 from .results import DISAGREE, Blame, Check, Finding
-from .scatter import Scatter
 
 MANY_PLACES = 100  # calls that are tested, each place of the program once
 CLOSE = {

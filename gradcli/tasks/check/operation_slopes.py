@@ -13,7 +13,7 @@ from ...engine.replay.rounding import rounding
 from ...engine.trace.recording import Blank
 from .complex_step import tiny_step
 from .differences import Samples, extrapolated, negligible, one_sided
-from .scatter import Scatter
+from .directions import Scatter
 
 # A relative distance between a rule and the operation that is no rounding error: of differences,
 # and of the complex step, which has no other error, so that the same distance has to show at
