@@ -26,82 +26,6 @@ from ..values.boxes import Dual
 from ..values.kinds import FRAME_HEAD, UNSET, List, Variable
 from .texts import compile_text
 
-# ---- operations on Python's numbers, computed at once; `apply` does everything else --------------
-
-
-_REALS = frozenset((float, int))
-_EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
-
-
-def _unary(c: Compiler, site: Site, operand: Closure) -> Closure:
-    """The closure of an operation on one operand."""
-    if not (c.on_floats and site.op.differentiable):
-        return lambda frame: apply(frame[0], site, (operand(frame),))
-    function: Callable[[float], float] = FAST.get(site.op.name) or scalar_function(site.op)
-
-    def closure(frame: list[Any]) -> Any:
-        a = operand(frame)
-        if type(a) is float:
-            try:
-                return function(a)
-            except REFUSING:
-                pass
-        return apply(frame[0], site, (a,))
-
-    return closure
-
-
-def _binary(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
-    """The closure of an operation on two operands."""
-    if site.op.integers == "bool":
-        return _comparison(c, site, left, right)
-    function = FAST.get(site.op.name)
-    if function is None or not c.on_floats:
-        return lambda frame: apply(frame[0], site, (left(frame), right(frame)))
-    is_exact = site.op.name in _EXACT_ON_INTS
-
-    def closure(frame: list[Any]) -> Any:
-        a, b = left(frame), right(frame)
-        try:
-            if type(a) is float:
-                if type(b) is float or type(b) is int:
-                    return function(a, b)
-            elif type(a) is int:
-                if type(b) is float:
-                    return function(a, b)
-                if is_exact and type(b) is int and INT_MIN <= (y := function(a, b)) <= INT_MAX:
-                    return y
-        except REFUSING:
-            pass
-        return apply(frame[0], site, (a, b))
-
-    return closure
-
-
-def _comparison(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
-    """The closure of a comparison, which records nothing: of a traced number it takes the
-    primal."""
-    function = FAST.get(site.op.name)
-    if function is None or not c.on_floats:
-        return lambda frame: compare(frame[0], site, left(frame), right(frame))
-
-    def closure(frame: list[Any]) -> Any:
-        a, b = left(frame), right(frame)
-        x, y = _primal(a), _primal(b)
-        if type(x) in _REALS and type(y) in _REALS:
-            # Python compares an int and a float as they are; here the int becomes a float.
-            return function(x, y) if type(x) is type(y) else function(float(x), float(y))
-        return compare(frame[0], site, a, b)
-
-    return closure
-
-
-def _primal(value: Any) -> Any:
-    if type(value) is tuple:
-        return value[0]
-    return value.primal if type(value) is Dual else value
-
-
 # ---- leaves --------------------------------------------------------------------------------------
 
 
@@ -216,6 +140,82 @@ def _read_at_once(closure: Closure) -> Closure:
 def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
     """Applies a binary operation to any two values; comparisons also take what isn't a number."""
     return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
+
+
+# ---- operations on Python's numbers, computed at once; `apply` does everything else --------------
+
+
+_REALS = frozenset((float, int))
+_EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
+
+
+def _unary(c: Compiler, site: Site, operand: Closure) -> Closure:
+    """The closure of an operation on one operand."""
+    if not (c.on_floats and site.op.differentiable):
+        return lambda frame: apply(frame[0], site, (operand(frame),))
+    function: Callable[[float], float] = FAST.get(site.op.name) or scalar_function(site.op)
+
+    def closure(frame: list[Any]) -> Any:
+        a = operand(frame)
+        if type(a) is float:
+            try:
+                return function(a)
+            except REFUSING:
+                pass
+        return apply(frame[0], site, (a,))
+
+    return closure
+
+
+def _binary(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
+    """The closure of an operation on two operands."""
+    if site.op.integers == "bool":
+        return _comparison(c, site, left, right)
+    function = FAST.get(site.op.name)
+    if function is None or not c.on_floats:
+        return lambda frame: apply(frame[0], site, (left(frame), right(frame)))
+    is_exact = site.op.name in _EXACT_ON_INTS
+
+    def closure(frame: list[Any]) -> Any:
+        a, b = left(frame), right(frame)
+        try:
+            if type(a) is float:
+                if type(b) is float or type(b) is int:
+                    return function(a, b)
+            elif type(a) is int:
+                if type(b) is float:
+                    return function(a, b)
+                if is_exact and type(b) is int and INT_MIN <= (y := function(a, b)) <= INT_MAX:
+                    return y
+        except REFUSING:
+            pass
+        return apply(frame[0], site, (a, b))
+
+    return closure
+
+
+def _comparison(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
+    """The closure of a comparison, which records nothing: of a traced number it takes the
+    primal."""
+    function = FAST.get(site.op.name)
+    if function is None or not c.on_floats:
+        return lambda frame: compare(frame[0], site, left(frame), right(frame))
+
+    def closure(frame: list[Any]) -> Any:
+        a, b = left(frame), right(frame)
+        x, y = _primal(a), _primal(b)
+        if type(x) in _REALS and type(y) in _REALS:
+            # Python compares an int and a float as they are; here the int becomes a float.
+            return function(x, y) if type(x) is type(y) else function(float(x), float(y))
+        return compare(frame[0], site, a, b)
+
+    return closure
+
+
+def _primal(value: Any) -> Any:
+    if type(value) is tuple:
+        return value[0]
+    return value.primal if type(value) is Dual else value
 
 
 # ---- choice --------------------------------------------------------------------------------------
