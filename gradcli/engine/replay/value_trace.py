@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from ...diagnostics import Span
-from ..trace.keeping import KeepingTrace, carries
+from ..trace.keeping import KeepingTrace
 from ..trace.records import record_in
-from ..trace.tape import Segment, Site, Trace, Traced
+from ..trace.tape import Segment, Site, Traced
 from ..values.lanes import Lanes
 
 MAX_CONDITIONS = 20_000  # conditions that a trace keeps; each holds its history
@@ -61,17 +61,7 @@ class ValueTrace(KeepingTrace):
         size = 1 if type(y) is float else getattr(y, "size", 1)
         self.work += 1.0 + size / 200
         self.elements += size
-        # The fast path of KeepingTrace, without room for values and without pauses.
-        if not self.main.recording or len(self.windows) > 1:
-            return super().record(site, inputs, a, b, kept, y)
-        traced = Trace.record(self, site, inputs, a, b, kept, y)
-        active = self.active
-        for i in inputs:
-            if i[1] in active:
-                if carries(site.op, y):
-                    active.add(traced[1])
-                break
-        return traced
+        return super().record(site, inputs, a, b, kept, y)
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
         if len(self.conditions) < MAX_CONDITIONS:

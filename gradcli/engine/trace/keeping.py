@@ -112,10 +112,14 @@ class KeepingTrace(Trace):
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         traced = super().record(site, inputs, a, b, kept, y)
         self.room -= getattr(y, "nbytes", 8)
-        if not any(window.recording for window in self.windows):
+        if not (self.main.recording or any(window.recording for window in self.windows)):
             self.paused.add(traced[1])
-        elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
-            self.active.add(traced[1])
+            return traced
+        for i in inputs:
+            if i[1] in self.active:
+                if carries(site.op, y):
+                    self.active.add(traced[1])
+                break
         return traced
 
     def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
