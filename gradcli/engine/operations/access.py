@@ -11,7 +11,6 @@ from ...ops import OPS
 from ...ops.elsewhere import suggestion
 from ...ops.members import ATTRIBUTES
 from ..backends.backend import CPU, dtype_name, shape_of
-from ..trace.recording import record
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
@@ -31,44 +30,7 @@ from .apply import apply, to_array
 from .instances import member as instance_member
 from .rows.failing import fail_beyond, of_all_rows, tells_apart
 from .rows.number_kinds import uniform_kind
-from .rows.on_lanes import rows_contiguous
 from .rows.separation import operation_group, uniform_value
-
-# ---- parts of rows: the fast path ----------------------------------------------------------------
-
-
-def read_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
-    """`x[index]` of lanes, traced or not; None for any other value or index, which `apply`
-    handles."""
-    array = x[0] if type(x) is tuple else x
-    if (
-        type(array) is not Lanes
-        or array.group is not run.group
-        or not is_basic_index(index)
-        or len(index) > array.ndim
-    ):
-        return None
-    trace = run.trace if array is x else x[2].trace
-    if trace.keeps_constants or run.trace.keeps_all:
-        return None
-    try:
-        y = array.array[index]
-    except IndexError:
-        return None  # `apply` reports it
-    # A view is safe: an array that has one is an alias, and is never written in place. But a small
-    # part is copied, so that it doesn't keep a large array alive.
-    part = Lanes(
-        rows_contiguous(run.backend.xp, y.copy() if 2 * y.size < array.array.size else y),
-        array.group,
-    )
-    return part if array is x else record(trace, site, [x], [array], {"index": index}, part, (0,))
-
-
-def is_basic_index(index: tuple[Any, ...]) -> bool:
-    """Whether an index has only ints and slices: it selects no element twice, and is the same for
-    every row."""
-    return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
-
 
 GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 
@@ -79,8 +41,6 @@ GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` for any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
-    if run.group is not None and (part := read_part(run, site, x, index)) is not None:
-        return part
     container = primal(x)
     if type(container) is List:
         return list_item(run, container, index, site.span)
