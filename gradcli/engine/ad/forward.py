@@ -47,8 +47,7 @@ def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], le
     parts = y.items if type(y) is List else [y]
     if not any(is_inexact(primal(part)) for part in parts):
         return y
-    rule = _elementwise if site.op.elementwise else _structural
-    t = rule(run, site, active, primals, tangents, y, options)
+    t = tangent(run, site, active, primals, tangents, y, options)
     if type(y) is not List:
         return Dual(y, t, level)
     return List(
@@ -56,11 +55,26 @@ def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], le
     )
 
 
+def tangent(
+    run: Run,
+    site: Site,
+    active: tuple[int, ...],
+    primals: Sequence[Any],
+    tangents: list[Any],
+    y: Any,
+    options: Any,
+) -> Any:
+    """The tangent of the result `y` of an operation, for those of its `active` operands; a list
+    where the result is one. Raises GradcliError (E317) where there is no rule."""
+    rule = _elementwise if site.op.elementwise else _structural
+    return rule(run, site, active, primals, tangents, y, options)
+
+
 def _elementwise(
     run: Run,
     site: Site,
     active: tuple[int, ...],
-    primals: list[Any],
+    primals: Sequence[Any],
     tangents: list[Any],
     y: Any,
     options: Any,
@@ -74,7 +88,7 @@ def _elementwise(
     ):
         return scalar_push(site.op, active)(y, *primals, *given)
     if _is_plain((y, *primals, *given)):
-        return fitted(run, array_push(run.backend, site.op, active)(given, y, *primals), y)
+        return _fitted(run, array_push(run.backend, site.op, active)(given, y, *primals), y)
     if any([is_complex(primal(v)) for v in (y, *primals, *given)]):  # noqa: C419
         terms = [product(run, site, k, tangents[k], y, primals) for k in active]
         total = terms[0]
@@ -92,7 +106,7 @@ def _is_plain(values: tuple[Any, ...]) -> bool:
 
 
 def product(
-    run: Run, site: Site, k: int, t: Any, y: Any, operands: list[Any], conjugates: bool = False
+    run: Run, site: Site, k: int, t: Any, y: Any, operands: Sequence[Any], conjugates: bool = False
 ) -> Any:
     """A tangent times the partial by its operand, or times its conjugate, by operations of the
     language."""
@@ -107,7 +121,7 @@ def product(
     return apply(run, site.in_derivative(STRICT_MUL), (t, p))
 
 
-def fitted(run: Run, t: Any, y: Any) -> Any:
+def _fitted(run: Run, t: Any, y: Any) -> Any:
     """A plain tangent converted to the shape and dtype of its primal, and real where that is."""
     if is_complex(t) and not is_complex(y):
         t = t.real
@@ -132,14 +146,14 @@ def _structural(
     run: Run,
     site: Site,
     active: tuple[int, ...],
-    primals: list[Any],
+    primals: Sequence[Any],
     tangents: list[Any],
     y: Any,
     options: Any,
 ) -> Any:
     """The tangent of a structural operation. Raises GradcliError (E317) where it has no rule."""
     op = site.op
-    verify_rule(run, site, active)
+    _verify_rule(run, site, active)
     if op.jvp is None and not (op.linear or op.multilinear):
         help = 'it was registered without `jvp`; reverse mode has a rule (`mode = "reverse"`)'
         run.fail("E317", f"forward mode can't differentiate `{op.name}`", site.span, help=help)
@@ -148,10 +162,10 @@ def _structural(
     parts = result if type(result) is list else [result]
     is_plain = _is_plain((*parts, *primals, *[tangents[k] for k in active]))
     m = Interpretation(run, site, recorded=not is_plain, laned=False)
-    return by_rule(run, site, m, tangents, result, primals, options)
+    return _by_rule(run, site, m, tangents, result, primals, options)
 
 
-def verify_rule(run: Run, site: Site, active: tuple[int, ...]) -> None:
+def _verify_rule(run: Run, site: Site, active: tuple[int, ...]) -> None:
     """Raises GradcliError (E317) where a structural operation has no derivative by one of its
     operands."""
     if not all(site.op.moves_with(k) for k in active):
@@ -159,7 +173,7 @@ def verify_rule(run: Run, site: Site, active: tuple[int, ...]) -> None:
         run.fail("E317", what, site.span, help="use it on a detached value")
 
 
-def by_rule(
+def _by_rule(
     run: Run,
     site: Site,
     m: Interpretation,
@@ -179,7 +193,7 @@ def by_rule(
 
     def like(t: Any, part: Any) -> Any:
         if m.is_array:
-            return fitted(run, run.backend.settle(t), part)
+            return _fitted(run, run.backend.settle(t), part)
         return matched(run, site, m.plain(t), part)
 
     if type(y) is list:
