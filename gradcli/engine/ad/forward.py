@@ -4,10 +4,14 @@ Tangents are carried along while the program runs, so nothing is recorded, and m
 values. The rules are the partials of the op table, which reverse mode reads, too. Products with a
 tangent are strict, as in reverse mode: a tangent or a partial of exactly 0 gives 0, even times inf
 or nan.
-"""
+
+Tangents of sources can also be carried along the records to a target, in execution order: a record
+keeps what its derivative rules read, and those of forward mode read no more than those of reverse
+mode."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,17 +22,20 @@ from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..formulas.differentiation import partial_formula, tangent_op
 from ..formulas.functions import array_push, scalar_push
 from ..operations.apply import apply
+from ..operations.rows.on_lanes import differ_between_rows
 from ..operations.rules import Interpretation, replay
 from ..operations.structural import refuse
+from ..trace.pullbacks import Linearized
+from ..trace.records import Record
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, primal
 from ..values.kinds import List
-from ..values.lanes import Lanes
+from ..values.lanes import Lanes, spread
 from .targets import converted
 
-ADD, NEG, CONJ, STRICT_MUL, BROADCAST = (
-    OPS[name] for name in ("add", "neg", "conj", "strict_mul", "broadcast_to")
+ADD, NEG, CONJ, STRICT_MUL, BROADCAST, PART = (
+    OPS[name] for name in ("add", "neg", "conj", "strict_mul", "broadcast_to", "part")
 )
 
 
@@ -204,3 +211,59 @@ def _by_rule(
 def tangent_of(value: Any, level: int) -> Any:
     """The tangent of a value at a level; None where it doesn't depend on the perturbed inputs."""
     return value.tangent if type(value) is Dual and value.level == level else None
+
+
+# ---- over the trace, without running its operations again ----------------------------------------
+
+
+def carry(
+    run: Run, records: list[Record], tangents: dict[int, Any], target: int, ends: set[int]
+) -> Any:
+    """The tangent of a target, for tangents of sources by number; None if it doesn't depend on
+    them.
+
+    `records` lead from the sources to the target, in execution order; those in `ends` have only the
+    tangents that are given for them. A tangent is freed once no later record reads it.
+    """
+    uses = Counter(n for record in records for n in record.inputs)
+    uses[target] += 1
+    of = {n: t for n, t in tangents.items() if n < 0}
+    for record in records:
+        found = None
+        if record.number not in ends:
+            along = [of.get(n) for n in record.inputs]
+            if any(t is not None for t in along):
+                found = _push(run, record, along)
+            for n in record.inputs:
+                uses[n] -= 1
+                if not uses[n]:
+                    of.pop(n, None)
+        own = tangents.get(record.number)
+        if own is not None:
+            found = (
+                own if found is None else apply(run, record.site.in_derivative(ADD), (found, own))
+            )
+        if found is not None:
+            of[record.number] = found
+    return of.get(target)
+
+
+def _push(run: Run, record: Record, along: list[Any]) -> Any:
+    """The tangent of a record's result from those of its active operands; some may be None."""
+    site, y, operands = record.site, record.y, record.operands
+    op = site.op
+    if op is PART:
+        return along[0][record.options["index"]]
+    if isinstance(record.options, Linearized):
+        return record.options.push(run, site, along)
+    tangents: list[Any] = [None] * len(operands)
+    differs = not op.elementwise and differ_between_rows(record.options) and type(y) is Lanes
+    for k, t in zip(site.operands, along, strict=True):
+        if t is not None and op.real_only and is_complex(operands[k]):
+            run.fail(
+                "E317", f"`{op.name}` of a complex number has no gradient registered", site.span
+            )
+        # Rows with indices of their own read from the tangent of what they share, too.
+        tangents[k] = spread(run.backend.xp, t, y.group) if differs and t is not None else t
+    active = tuple([k for k, t in enumerate(tangents) if t is not None])
+    return tangent(run, site, active, operands, tangents, y, record.options)
