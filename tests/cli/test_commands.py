@@ -131,6 +131,9 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("eval a.tg --set price = 3", "write `--set price=3`, without blanks"),
         ("eval -e x --set price@q.csv:p", "write `--set price=@q.csv:p`"),
         ("eval -e x --set 3", "write `--set x=3`"),
+        ("eval -e x --expr=y", "`--expr` is given 2 times\n  = help: it takes one: give it once"),
+        ("check -e x --against a.json --against b.json", "`--against` is given 2 times"),
+        ("batch -e x -o a.csv --output b.csv -o c.csv", "`--output` is given 3 times"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_told_how_to_be_right(
