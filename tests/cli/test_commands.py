@@ -96,6 +96,7 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("ops tanhh", "did you mean `tanh`?"),
         ("ops arctan2", "did you mean `atan2`?"),
         ("explain detachd", "did you mean `detached`?"),
+        ("explain sin", "it is a builtin: `gradcli ops sin` describes it"),
         ("eval", "name a FILE"),
         ("eval a.tg -e x", "give one or the other"),
         ("eval - -", "name it once"),
