@@ -88,7 +88,7 @@ class Program:
                 )
         for name in ("of", "wrt"):
             if name in options:
-                options[name] = _names(options[name])
+                options[name] = _names(name, options[name])
         return Program(self._resolved, self._options.with_changes(**options))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -102,5 +102,9 @@ def _parsed(source: Source, imports: Mapping[str, str], options: Options) -> Pro
     return Program(parse_program(source, texts=imports), options)
 
 
-def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+def _names(option: str, value: str | Iterable[str]) -> tuple[str, ...]:
+    """The names that an option has. Raises TypeError for what is none."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Iterable) or any(not isinstance(name, str) for name in names):
+        raise TypeError(f"{option}={value!r}: it is a name, or a list of names")
+    return tuple(names)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
+from ..engine.backends.backend import UNMASK, masked
 
 _PLAIN: tuple[Any, ...] = (bool, int, float, complex, str)
 _EXACTLY = {*_PLAIN, type(None), dict}
@@ -13,7 +14,11 @@ _OURS = ("numpy", "cupy")  # the packages of arrays that the engine computes wit
 
 
 def plain_inputs(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs by name, as a program takes them. Raises GradcliError (E005) for what is no value."""
+    """Inputs by name, as a program takes them. Raises GradcliError (E005) for what is no value, and
+    TypeError for what is no name."""
+    for name in values:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an input is a string, not {name!r}")
     return {name: plain(value, name) for name, value in values.items()}
 
 
@@ -21,7 +26,12 @@ def plain(value: Any, name: str = "") -> Any:
     """A value as a program takes it: arrays of other packages (JAX, PyTorch, pandas) as NumPy's,
     what a `gradcli.Tape` recorded as the number or array that it is, and a tuple as a list."""
     kind = type(value)
-    if kind in _EXACTLY or kind.__module__.split(".")[0] in _OURS:
+    if kind in _EXACTLY:
+        return value
+    if kind.__module__.split(".")[0] in _OURS:
+        if masked(value):
+            message = f"the value given for `{name}` is a masked array: {masked(value)}"
+            raise GradcliError(Diagnostic("E005", message, help=UNMASK))
         return value
     if isinstance(value, list | tuple):
         return list(value) if _is_plain(value) else [plain(item, name) for item in value]

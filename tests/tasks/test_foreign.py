@@ -91,3 +91,10 @@ def test_what_is_plain_stays_what_it_is() -> None:
 def test_what_is_no_value_is_an_error_of_the_inputs(value: Any) -> None:
     with pytest.raises(GradcliError, match="E005"):
         NUMBER.run(x=value)
+
+
+def test_a_masked_array_is_taken_where_all_elements_have_values() -> None:
+    whole, part = np.ma.array([1.0, 2.0]), np.ma.array([1.0, 2.0], mask=[True, False])
+    assert VECTOR.run(x=whole).outputs["y"] == 5.0
+    with pytest.raises(GradcliError, match="masked array: 1 of its 2 elements have no value"):
+        VECTOR.run(x=part)
