@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .diagnostics import GradcliError, Source, did_you_mean
 from .ops.registry import changes
 from .tasks.evaluation import Evaluation, Options
-from .tasks.foreign import plain_inputs
+from .tasks.foreign import apart, plain_inputs
 from .tasks.programs import parse_program, read_source, texts_of
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Program:
             error = GradcliError(*errors)
             error.evaluation = evaluation  # type: ignore[attr-defined]
             raise error
+        evaluation.outputs = apart(evaluation.outputs, values)
         return evaluation
 
     def with_options(self, **options: Any) -> Program:

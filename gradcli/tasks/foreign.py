@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends.backend import UNMASK, masked
+from ..engine.backends.backend import CPU, UNMASK, masked, shape_of
 
 _PLAIN: tuple[Any, ...] = (bool, int, float, complex, str)
 _EXACTLY = {*_PLAIN, type(None), dict}
@@ -51,6 +51,25 @@ def plain(value: Any, name: str = "") -> Any:
             )
         )
     return value.__array__()
+
+
+def apart(outputs: dict[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs in which no array has its memory in common with an input: where inputs come out
+    again, writing to one mustn't change the other."""
+    arrays = [value for value in inputs.values() if shape_of(value)]
+    return _apart(outputs, arrays) if arrays else outputs
+
+
+def _apart(value: Any, arrays: list[Any]) -> Any:
+    if isinstance(value, dict):
+        return {name: _apart(item, arrays) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_apart(item, arrays) for item in value]
+    shares = isinstance(value, CPU.xp.ndarray) and any(
+        isinstance(array, CPU.xp.ndarray) and CPU.xp.may_share_memory(value, array)
+        for array in arrays
+    )
+    return value.copy() if shares else value
 
 
 def _is_plain(values: list[Any] | tuple[Any, ...]) -> bool:
