@@ -185,6 +185,7 @@ def test_a_file_that_is_none_is_told_what_it_may_be(
         ("x=1,y=2", "each input stands alone: `--set x=1 --set y=…`"),
         ("x=abc", "a value is a literal such as 3"),
         ("x=True", "write `true`"),
+        ("x=normal()", "let the program draw them, with the seed that --seed gives"),
     ],
 )
 def test_a_value_that_is_no_constant_is_told_what_it_may_be(
