@@ -49,6 +49,16 @@ output v = x**2"""
     assert set(found.values()) == {"agree"}
 
 
+@pytest.mark.parametrize("format", ["json", "csv", "npz"])
+def test_what_eval_writes_of_gradients_that_are_none_or_empty(tmp_path: Path, format: str) -> None:
+    text = "var x = zeros([0]); var z = 2.0; var w = 1.0; output y = (sum(x) + detach(z)) * w"
+    program = parse_program(Source("none.tg", text))
+    path = tmp_path / f"g.{format}"
+    answer = render(format, [evaluate(program, {}, Options())])
+    path.write_bytes(answer if isinstance(answer, bytes) else answer.encode())
+    assert set(verdicts(findings(path, program)).values()) == {"agree"}
+
+
 def test_what_eval_writes_about_several_files(tmp_path: Path) -> None:
     both = [evaluate(TWO, {}, Options()), evaluate(PROGRAM, {}, Options())]
     for format in ("json", "csv", "npz"):

@@ -83,7 +83,7 @@ def compare(point: Point, given: Given, options: CheckOptions) -> list[Finding]:
                     ),
                 )
             found.append(finding)
-        elif variable and mine is not None:
+        elif variable and mine is not None and CPU.xp.size(mine):
             name = variable if len(sizes) == 1 else f"{output}/{variable}"
             found.append(
                 Finding(output, variable, METHOD, DISAGREE, f"`{name}` is not in {given.place}")

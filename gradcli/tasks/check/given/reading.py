@@ -193,7 +193,7 @@ def _read_csv(path: str, program: str) -> Given:
     )
     return Given(
         path,
-        dict(gradients),
+        {k: None if v == {(): None} else v for k, v in gradients.items()},
         {k: v for k, v in values.items() if k not in worded},
         format_of(numbers),
     )
