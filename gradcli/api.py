@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .diagnostics import GradcliError, Source, did_you_mean
 from .ops.registry import changes
 from .tasks.evaluation import Evaluation, Options
-from .tasks.foreign import plain_inputs
+from .tasks.foreign import apart, plain_inputs
 from .tasks.programs import parse_program, read_source, texts_of
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Program:
             error = GradcliError(*errors)
             error.evaluation = evaluation  # type: ignore[attr-defined]
             raise error
+        evaluation.outputs = apart(evaluation.outputs, values)
         return evaluation
 
     def with_options(self, **options: Any) -> Program:
@@ -88,7 +89,7 @@ class Program:
                 )
         for name in ("of", "wrt"):
             if name in options:
-                options[name] = _names(options[name])
+                options[name] = _names(name, options[name])
         return Program(self._resolved, self._options.with_changes(**options))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -102,5 +103,9 @@ def _parsed(source: Source, imports: Mapping[str, str], options: Options) -> Pro
     return Program(parse_program(source, texts=imports), options)
 
 
-def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+def _names(option: str, value: str | Iterable[str]) -> tuple[str, ...]:
+    """The names that an option has. Raises TypeError for what is none."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Iterable) or any(not isinstance(name, str) for name in names):
+        raise TypeError(f"{option}={value!r}: it is a name, or a list of names")
+    return tuple(names)

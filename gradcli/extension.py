@@ -101,7 +101,7 @@ def register(
         _fail(name, f"`domain` has {len(domain)} intervals, and there are {len(operands)} operands")
     if bad := next((pair for pair in domain if len(pair) != 2 or not pair[0] < pair[1]), None):
         _fail(name, f"`domain` holds {bad!r}, and an interval is `(low, high)`")
-    if not summary.strip():
+    if not isinstance(summary, str) or not summary.strip():
         _fail(name, "it needs a summary, of one sentence")
     known = [*operands, *([variadic] if variadic else []), "result"]
     if saves is not None and (unknown := [s for s in saves if s not in known]):
@@ -113,11 +113,11 @@ def register(
         "real_only": True,
         "symbolic": symbolic,
     }
-    function = _guarded(name, forward)
+    function = _apart(_guarded(name, forward))
     if elementwise:
         assert partials is not None
         _verify_partials(name, operands, variadic, partials)
-        facts["kernel"] = lambda xp, special, *vectors: function(*vectors)
+        facts["kernel"] = lambda xp, special, *vectors: _elementwise(name, vectors, function)
         facts["partials"] = tuple(partials)
     else:
         _verify_vjp(name, operands, variadic, vjp)
@@ -311,3 +311,42 @@ def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             raise _FailedError(f"`{name}` failed: {type(error).__name__}: {error}") from error
 
     return guarded
+
+
+def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which gets arrays that it can't write to: they are values of the program. What
+    it returns shares no memory with them."""
+
+    def apart(*values: Any, **options: Any) -> Any:
+        result = function(*map(_unwritable, values), **options)
+        return result.copy() if _is_unwritable(result) else result
+
+    return apart
+
+
+def _unwritable(value: Any) -> Any:
+    if not hasattr(getattr(value, "flags", None), "writeable"):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _is_unwritable(value: Any) -> bool:
+    return not getattr(getattr(value, "flags", None), "writeable", True)
+
+
+def _elementwise(name: str, vectors: tuple[Any, ...], function: Callable[..., Any]) -> Any:
+    """What the function gives for operands, a number for each of their elements."""
+    result = function(*vectors)
+    kind = getattr(getattr(result, "dtype", None), "kind", "")
+    if not (isinstance(result, int | float | complex) or kind in (*"biufc",)):
+        returned = "None" if result is None else f"a Python `{type(result).__name__}`"
+        raise _FailedError(f"`{name}` failed: it returned {returned}, not a number or an array")
+    shapes = {getattr(vector, "shape", ()) for vector in vectors}
+    if len(shapes) == 1 and getattr(result, "shape", ()) not in shapes:
+        raise _FailedError(
+            f"`{name}` failed: it goes element by element, and returned shape "
+            f"{getattr(result, 'shape', ())} for operands of shape {shapes.pop()}"
+        )
+    return result

@@ -205,6 +205,7 @@ def test_a_variable_keeps_its_kind() -> None:
     assert Variable(3).dtype == "float64"
     assert Variable(3, trainable=False).dtype == "int64"
     assert Variable(np.float32(3)).dtype == "float32"
+    assert Variable(np.ones(2, ">f8")).value.dtype.isnative
     for copied in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
         assert (copied.name, copied.value.tolist()) == ("w", [1.0, 2.0])
         copied.assign([0.0, 0.0])

@@ -183,6 +183,31 @@ def test_its_closed_form_is_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("x", ["2.0", "[1.0, 2.0]"])
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (lambda x: "one", "it returned a Python `str`, not a number or an array"),
+        (lambda x: [1.0], "it returned a Python `list`, not a number or an array"),
+        (lambda x: None, "it returned None, not a number or an array"),
+        (np.sum, "it goes element by element, and returned shape"),
+        (lambda x: np.multiply(x, 2, out=x), "ValueError: output array is read-only"),
+    ],
+)
+def test_what_an_elementwise_function_must_return(forward: Any, message: str, x: str) -> None:
+    gradcli.register("failing", "x", "Fails.", forward, partials=[lambda m, y, x: 1.0])
+    with pytest.raises(gradcli.GradcliError, match=f"`failing` failed: {message}"):
+        gradcli.load(source=f"var x = {x}; y = failing(x)").run()
+
+
+def test_a_result_shares_no_memory_with_operands() -> None:
+    gradcli.register("turned", "x", "Turned.", lambda x: x.T, vjp=[lambda m, g, y, x: g.T])
+    program = gradcli.load(
+        source="x = [[1.0, 2.0], [3.0, 4.0]] * 1.0; y = turned(x); y[0, 0] = 9.0; output x"
+    )
+    assert program.run().outputs["x"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("x", ["2.0", "[1.0, 2.0]"])
 def test_what_it_raises_is_told_where_it_was_called(x: str) -> None:
     def failing(x: Any) -> Any:
         raise KeyError("no table")

@@ -15,6 +15,23 @@ def test_a_source_is_a_text(source: Any) -> None:
         gradcli.load(source=source)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("seed", -1), ("seed", 1.5), ("max_steps", 0), ("max_memory", "100M"), ("threads", None)],
+)
+def test_options_that_are_integers(option: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{option}=.*: it is an integer, . or more$"):
+        gradcli.load(source="y = 1.0").with_options(**{option: value})
+
+
+def test_names_are_strings() -> None:
+    program = gradcli.load(source="var x = 3.0; y = x")
+    with pytest.raises(TypeError, match=r"^wrt=\[3\]: it is a name, or a list of names$"):
+        program.with_options(wrt=[3])
+    with pytest.raises(TypeError, match=r"^the name of an input is a string, not 1$"):
+        program.run({1: 2.0})  # type: ignore[dict-item]
+
+
 def test_a_program_can_be_pickled() -> None:
     program = gradcli.load(source="var x = 3.0\nimport nn\ny = nn.mse(x, 1.0)")
     again = pickle.loads(pickle.dumps(program.with_options(hessian=True)))

@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
         from ..diagnostics import Diagnostic
 
         _abandon_stdout()
-        _print(Diagnostic("E006", f"cannot write to standard output: {error.strerror}"))
+        _print(Diagnostic("E006", f"cannot write standard output: {error.strerror}"))
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -63,10 +63,9 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     try:
         code = _dispatch(arguments)
-        sys.stdout.flush()
     except BaseException as error:
         code = _explain(error, "--traceback" in arguments)
-        sys.stdout.flush()
+    sys.stdout.flush()
     return code
 
 
@@ -119,6 +118,8 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
         for diagnostic in error.diagnostics:
             Terminal().diagnostic(diagnostic)
         return error.exit_code
+    if isinstance(error, OSError):
+        sys.stdout.flush()  # fails again, and is told of, where it is what can't be written
     found = diagnosed(error)
     _print(found)
     return found.exit_code

@@ -14,7 +14,7 @@ import typer
 import typer.core
 from typer._completion_shared import _completion_scripts  # what --install-completion installs
 
-from ..diagnostics import GradcliError, printable
+from ..diagnostics import Diagnostic, GradcliError, printable
 from . import options as shared
 from .completion.line import commands
 from .completion.scripts import SCRIPTS
@@ -46,6 +46,8 @@ COMMANDS = (
 JSON = ("eval", "check", "diff", "batch", "symbolic", "why", "trace", "lint", "ops")
 
 _CONFIG = "gradcli.settings"  # of a context: what the project sets
+# Metavars of what is read, written or run: a second one wouldn't override the first, but lose it.
+_ONCE = ("EXPR", "FILE", "DATA", "OUT", "CMD")
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, wherever this typer keeps its click
 _ClickException: Any = _UsageError.__mro__[1]
 
@@ -86,6 +88,16 @@ class Command(typer.core.TyperCommand):
         self.params.append(
             typer.core.TyperOption(param_decls=["--no-config"], help=help, **no_config)
         )
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the command line. Raises GradcliError (E001) where an option that takes one file or
+        program is given another."""
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for option in order:
+            if option.metavar in _ONCE and not option.multiple and order.count(option) > 1:
+                message = f"`{option.opts[-1]}` is given {order.count(option)} times"
+                raise GradcliError(Diagnostic("E001", message, help="it takes one: give it once"))
+        return list(super().parse_args(ctx, args))
 
     def invoke(self, ctx: Any) -> Any:
         """Says which settings came from where, and runs the command."""

@@ -8,6 +8,7 @@ import typer
 
 from ..codes import CODES, Code
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from ..ops import OPS
 from ..vocabulary import WORDS
 from . import options
 from .ops import word_page
@@ -41,7 +42,9 @@ def command(
         return 0
     if not name:
         help = (
-            did_you_mean(code.upper() if len(code) == 4 else code, CODES)
+            f"it is a builtin: `gradcli ops {code}` describes it"
+            if code in OPS
+            else did_you_mean(code.upper() if len(code) == 4 else code, CODES)
             or "`gradcli explain` lists all of them"
         )
         raise GradcliError(Diagnostic("E001", f"no such code: `{code}`", help=help))

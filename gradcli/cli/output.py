@@ -40,11 +40,16 @@ def write(
     if isinstance(answer, str):
         answer = printable_lines(answer, color, commands)
     if path is None or path == "-":
-        if isinstance(answer, bytes):
-            sys.stdout.buffer.write(answer)
-        else:
-            sys.stdout.write(answer)
-        sys.stdout.flush()
+        try:
+            if isinstance(answer, bytes):
+                sys.stdout.buffer.write(answer)
+            else:
+                sys.stdout.write(answer)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise GradcliError(_refused("standard output", error)) from None
         return
     data = answer if isinstance(answer, bytes) else answer.encode("utf-8", "backslashreplace")
     try:
@@ -53,9 +58,7 @@ def write(
         else:
             replace_file(os.path.realpath(path), data)
     except OSError as error:
-        raise GradcliError(
-            Diagnostic("E006", f"cannot write `{path}`: {error.strerror}", help=_advice(path))
-        ) from None
+        raise GradcliError(_refused(f"`{path}`", error, _advice(path))) from None
 
 
 def verify_writable(path: str) -> None:
@@ -75,6 +78,10 @@ def verify_writable(path: str) -> None:
                 "E006", f"cannot write `{path}`: {wrong or os.strerror(13)}", help=_advice(path)
             )
         )
+
+
+def _refused(name: str, error: OSError, help: str = "") -> Diagnostic:
+    return Diagnostic("E006", f"cannot write {name}: {error.strerror}", help=help)
 
 
 def _advice(path: str) -> str:

@@ -63,7 +63,7 @@ def parameters(command: str, words: Sequence[str]) -> dict[str, Any] | None:
             return None
         long = option.names[-1]
         parameter = _PARAMETERS.get(long) or long.removeprefix("--").replace("-", "_")
-        found[parameter] = values if option.repeats else values[-1] if option.metavar else True
+        found[parameter] = values if option.repeats else values[0] if option.metavar else True
     return found
 
 
@@ -77,6 +77,8 @@ def _is_plain(line: Line, word: str) -> bool:
 
 def _fits(option: Option, values: Sequence[str]) -> bool:
     if option.names[0] in _ELSEWHERE:
+        return False
+    if len(values) > 1 and not option.repeats:
         return False
     if option.choices:
         return all(value in option.choices for value in values)

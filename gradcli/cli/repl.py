@@ -16,6 +16,7 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..tasks.session import Session
 
+ALONE = ("check", "list", "undo", "help")  # commands about all of the program
 HELP = """\
 An entry is a statement or an expression; more lines follow where a bracket is open. Values are
 printed as they come. An entry that fails, or that Ctrl-C ends, changes nothing.
@@ -161,6 +162,10 @@ class _Prompt:
         if name not in self.commands:
             help = did_you_mean(name, self.commands) or "`:help` lists the commands"
             raise GradcliError(Diagnostic("E001", f"there is no command `:{name}`", help=help))
+        if rest.strip() and name in ALONE:
+            help = f"write `:{name}` alone"
+            message = f"`:{name}` takes nothing, and has `{rest.strip()}`"
+            raise GradcliError(Diagnostic("E001", message, help=help))
         self.commands[name](rest.strip())
 
     def _print(self, text: str) -> None:

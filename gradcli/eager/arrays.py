@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from ..engine.backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
+from ..engine.backends.backend import CPU, INT_MAX, INT_MIN, UNMASK, dtype_name, masked, shape_of
 from ..engine.calls.calling import call_op
 from ..engine.compilation.declarations import cast
 from ..engine.formulas.scalars import FAST
@@ -299,7 +299,11 @@ def inward(value: Any) -> Any:
 def _settled(value: Any) -> Any:
     """An array, or what NumPy takes for one; a copy while a tape records, which may keep it: so
     whoever writes into his own changes nothing."""
+    if masked(value):
+        fail("E301", f"the array is masked: {masked(value)}", UNMASK)
     array = CPU.xp.asarray(value)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if session.run.trace.segment is not None:
         array = array.copy()
     if array.dtype.kind not in "biufc":

@@ -197,7 +197,7 @@ def _define(server: Server, params: types.DefinitionParams) -> types.Location | 
     found = definition(document, server.offset(document, params.position))
     if found is None:
         return None
-    if found.source is document.source:
+    if found.source.name == document.source.name:
         return types.Location(params.text_document.uri, server.range(document, found))
     return server.location(found)
 

@@ -34,6 +34,10 @@ def constant(text: str, name: str) -> Any:
             raise GradcliError(Diagnostic("E005", message, help=_meant(text, name) or _LITERALS))
         settings = Options(max_steps=1000, max_memory=2**30).settings
         execution = Execution(compile_program(settings, node), {}).execute()
+        if execution.run.draws:
+            message = f"the value given for `{name}` isn't a constant: it draws random numbers"
+            help = "let the program draw them, with the seed that --seed gives"
+            raise GradcliError(Diagnostic("E005", message, help=help))
         value = plain(execution.outputs["result"])
         if is_callable(value):
             raise GradcliError(

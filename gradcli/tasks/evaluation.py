@@ -4,6 +4,7 @@ the CLI and the reports."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 from ..diagnostics import Diagnostic
@@ -15,6 +16,8 @@ CHOICES = {
     "unconnected": ("none", "zero", "error"),
     "dtype": ("float64", "float32"),
 }
+# Those that are integers, and the least that each may be.
+LEAST = {"seed": 0, "max_steps": 1, "threads": 1, "max_memory": 1, "repeat": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class Options:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, known))}"
                 )
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            is_left_out = value is None and name in ("max_steps", "max_memory")
+            if not is_left_out and not (isinstance(value, Integral) and int(value) >= least):
+                raise ValueError(f"{name}={value!r}: it is an integer, {least} or more")
 
     @property
     def differentiates(self) -> bool:

@@ -85,7 +85,7 @@ def write_program(path: str, text: str, replaces: bool) -> None:
     or where there is one already that isn't to be replaced."""
     from ..safe_files import replace_file
 
-    if os.path.lexists(path) and not replaces:
+    if os.path.lexists(path) and not os.path.isdir(path) and not replaces:
         message = f"the file `{path}` is there already"
         raise GradcliError(Diagnostic("E006", message, help=f"`:save! {path}` replaces it"))
     try:

@@ -100,6 +100,7 @@ def test_tolerances_are_for_those_who_want_them(capsys: pytest.CaptureFixture[st
     )
     assert run(["check", "-e", nearly, *QUICK]) == 1
     assert run(["check", "-e", nearly, *QUICK, "--rtol", "0.01"]) == 0
+    assert run(["check", "-e", nearly, "--methods", "complex", "--rtol", "10", "--strict"]) == 0
 
 
 def test_inputs_and_names(capsys: pytest.CaptureFixture[str]) -> None:

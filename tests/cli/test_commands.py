@@ -96,6 +96,7 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("ops tanhh", "did you mean `tanh`?"),
         ("ops arctan2", "did you mean `atan2`?"),
         ("explain detachd", "did you mean `detached`?"),
+        ("explain sin", "it is a builtin: `gradcli ops sin` describes it"),
         ("eval", "name a FILE"),
         ("eval a.tg -e x", "give one or the other"),
         ("eval - -", "name it once"),
@@ -131,6 +132,9 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("eval a.tg --set price = 3", "write `--set price=3`, without blanks"),
         ("eval -e x --set price@q.csv:p", "write `--set price=@q.csv:p`"),
         ("eval -e x --set 3", "write `--set x=3`"),
+        ("eval -e x --expr=y", "`--expr` is given 2 times\n  = help: it takes one: give it once"),
+        ("check -e x --against a.json --against b.json", "`--against` is given 2 times"),
+        ("batch -e x -o a.csv --output b.csv -o c.csv", "`--output` is given 3 times"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_told_how_to_be_right(
@@ -181,6 +185,7 @@ def test_a_file_that_is_none_is_told_what_it_may_be(
         ("x=1,y=2", "each input stands alone: `--set x=1 --set y=…`"),
         ("x=abc", "a value is a literal such as 3"),
         ("x=True", "write `true`"),
+        ("x=normal()", "let the program draw them, with the seed that --seed gives"),
     ],
 )
 def test_a_value_that_is_no_constant_is_told_what_it_may_be(

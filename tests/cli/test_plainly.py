@@ -18,7 +18,7 @@ PLAIN = [
     "-e x**2 --set x=3 --set y=-4 --format json -q",
     "--expr=x**2 --set=x=1 --wrt x,y --wrt z --of f",
     "-e -x --mode forward --jacobian --hessian-blocks --no-grad -o r.json --max-memory 2G",
-    "-e 1 -e 2 --color never -v --ignore-extra --device cpu --full",
+    "-e 1 --color never -v --ignore-extra --device cpu --full",
     "a.tg -- -b.tg",
     "--device=cpu -e x",
 ]
@@ -28,7 +28,7 @@ ROWS = [
     "-e x**2 --rows - --rows-format csv --out-format jsonl --reduce mean --report r.json --resume --nan error",
 ]
 OTHERS = [
-    "", "--help", "-h", "--schema", "a.tg --precision 3", "-e x --nothing", "-e", "-ex**2", "-qv a.tg", "-q=1",
+    "", "--help", "-h", "--schema", "a.tg --precision 3", "-e x --nothing", "-e", "-ex**2", "-e 1 -e 2", "-qv a.tg", "-q=1",
     "--mode sideways a.tg", "--device cuda -e x --precision 3", "--no-config -e x", "--seed 3 a.tg",
 ]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import shlex
@@ -72,13 +73,21 @@ def test_control_c_ends_quietly() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
-def test_standard_output_on_a_full_disk() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["eval -e 1", "check -e 'var x = 2.0; y = x**2'", "fmt -e 1"])
+def test_standard_output_on_a_full_disk(command: str, unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*COMMAND, "eval", "-e", "1 + 1"], stdout=full, stderr=subprocess.PIPE, text=True
+            [*COMMAND, *shlex.split(command)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 2
-    assert "error[E006]" in done.stderr
+    assert done.stderr.strip() == (
+        f"error[E006]: cannot write standard output: {os.strerror(errno.ENOSPC)}"
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="for shells with `>&-`")

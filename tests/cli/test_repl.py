@@ -238,8 +238,15 @@ def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert (tmp_path / "a.tg").read_text() == "y = 1.0\n"
     assert piped(tmp_path, "z = 2.0\n:save! a.tg\n").returncode == 0
     assert (tmp_path / "a.tg").read_text() == "z = 2.0\n"
+    assert "it is a folder" in piped(tmp_path, f":save {tmp_path}\n").stderr
     done = piped(tmp_path, ":save\n:save none/a.tg\n")
     assert ("needs the name of a file" in done.stderr, "cannot write" in done.stderr) == (
         True,
         True,
     )
+
+
+def test_a_command_that_takes_nothing_refuses_words(tmp_path: Path) -> None:
+    done = piped(tmp_path, "a = 1.0\n:undo 2\n:list\n")
+    assert done.stdout == "a = 1.0\na = 1.0\n"
+    assert "`:undo` takes nothing, and has `2`\n  = help: write `:undo` alone" in done.stderr

@@ -99,6 +99,12 @@ def test_hover_definition_completion(editor: Editor) -> None:
     assert {"f", "x", "tanh", "while"} <= labels
 
 
+def test_a_definition_is_in_the_document_as_the_editor_calls_it(editor: Editor) -> None:
+    for uri in ("untitled:Untitled-1", "file:///c%3A/a.tg"):
+        editor.open(uri, "var x = 3.0\ny = x + zz\n")
+        assert editor.ask_at("definition", uri, 1, 4)["uri"] == uri
+
+
 def test_an_imported_file(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "other.tg").write_text("var w = 2.0\nfn g(a) = a * w\n")
     uri = (tmp_path / "main.tg").as_uri()

@@ -130,7 +130,11 @@ def test_what_gradients_do_not_flow_through_stays_as_it_was() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["var x = 1e-200; var z = 1e-170; y = x * z", "var x = 1e-200; var z = 1e-170; y = x * z * x"],
+    [
+        "var x = 1e-200; var z = 1e-170; y = x * z",
+        "var x = 1e-200; var z = 1e-170; y = x * z * x",
+        "var x = 1e-200; y = x**2 * 1e200",
+    ],
 )
 def test_numbers_near_the_smallest(text: str) -> None:
     found = run(text, order=2)

@@ -27,6 +27,11 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         # Beside numbers that are much larger.
         ("var x = 0.0; y = sum(abs([x, 1e200]) * [2.0, 1e-200])", "abs", -2.0, 2.0),
         ("var x = 0.0; y = cbrt(x * x)", "cbrt", -math.inf, math.inf),
+        ("var x = 0.0; y = 1e-12 * cbrt(x * x)", "cbrt", -math.inf, math.inf),
+        # Slopes that come near their limits as slowly as a root, or, as a logarithm, have none.
+        ("var x = 0.0; a = abs(x); y = 1.0 + a + a**1.5", "abs", -1.0, 1.0),
+        ("var x = 0.0; y = relu(x) + x**2 * cbrt(x)", "relu", 0.0, 1.0),
+        ("var x = 0.0; a = abs(x); y = xlogy(a, a)", "abs", math.inf, -math.inf),
     ],
 )
 def test_kinks_are_found_and_are_no_failures(
@@ -71,7 +76,17 @@ def test_a_kink_that_does_not_matter_is_none() -> None:
     assert finding(found, "differences").verdict == "agree"
 
 
-@pytest.mark.parametrize("output", ["abs(x)**3", "x * abs(x)", "relu(x)**2"])
+@pytest.mark.parametrize(
+    "output",
+    [
+        "abs(x)**3",
+        "x * abs(x)",
+        "relu(x)**2",
+        "abs(x)**1.5",
+        "1 + abs(x)**1.1",
+        "x**3 + abs(x)**1.5",
+    ],
+)
 def test_no_kink_of_an_operation_is_one_where_both_slopes_are_the_gradient(output: str) -> None:
     found = run(f"var x = 0.0; y = {output}")
     assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])

@@ -94,6 +94,9 @@ NOTHING = {
     "var x = true; y = x": "`x` is bool",
     "var x = 2": "there is no output",
     "var x = 2.0; print x": "there is no output",
+    'var x = 2.0; y = [x, "a"]': '`y` has no gradient: it holds the string "a"',
+    "var x = 2.0 + 1j; y = x**2": "`y` has no gradient: it is complex",
+    "var x = zeros([0]); y = sum(x)": "`x` has no elements",
     "var x = 2.0; y = detach(x) * 3": "the chain is cut by `detach`",
     "fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)": "on purpose",
     "opaque fn f(x) { return x**2 }\nbackward f(dy, x) { return 2 * x * dy }\nvar x = 2.0; y = f(x)": "confirmed",
@@ -109,6 +112,13 @@ def test_nothing_verified_is_no_success(text: str) -> None:
     assert found.nothing.code == "E611"
     if "opaque" not in text:
         assert NOTHING[text] in found.nothing.message
+
+
+def test_an_output_that_is_not_checked_is_told() -> None:
+    text = 'var x = 2.0; output y = x**2; output z = [x, "a"]'
+    (said,) = run(text).notes
+    assert said.startswith('`z` has no gradient: it holds the string "a"')
+    assert run(text, run=Options(of=("y",), mode="reverse")).notes == []
 
 
 def test_forward_mode_alone_leaves_a_gradient_undecided() -> None:
@@ -345,6 +355,23 @@ def test_a_small_element_is_named() -> None:
         9.0,
         pytest.approx(6.0),
     )
+
+
+@pytest.mark.parametrize("n", [5, 30])
+def test_a_gradient_of_zero_does_not_hide_among_large_ones(n: int) -> None:
+    rule = f"dy * 2 * a * w * where(arange({n}) == 1, 0.0, 1.0)"
+    found = run(
+        f"w = 1e13 * ones({n}); w[1] = 1.0; fn h(a) {{ return w * a**2 }} backward (dy) {{ return {rule} }}\n"
+        f"var x = ones({n}); y = sum(h(x))"
+    )
+    (wrong,) = [f for f in found.findings if f.verdict == "disagree"]
+    assert (wrong.where, wrong.ours, wrong.theirs) == ("[1]", 0.0, pytest.approx(2.0))
+
+
+@pytest.mark.parametrize("kink", ["relu(x[1] - 1.0)", "abs(x[1] - 1.0)", "sum(relu(x - 1.0))"])
+def test_a_kink_among_large_gradients_is_no_wrong_element(kink: str) -> None:
+    found = run(f"var x = ones(9); y = 1e13 * sum(x[2:]) + {kink}")
+    assert verdicts(found) == {"x": "verified"}
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,25 @@ def test_what_is_plain_stays_what_it_is() -> None:
 def test_what_is_no_value_is_an_error_of_the_inputs(value: Any) -> None:
     with pytest.raises(GradcliError, match="E005"):
         NUMBER.run(x=value)
+
+
+def test_a_masked_array_is_taken_where_all_elements_have_values() -> None:
+    whole, part = np.ma.array([1.0, 2.0]), np.ma.array([1.0, 2.0], mask=[True, False])
+    assert VECTOR.run(x=whole).outputs["y"] == 5.0
+    with pytest.raises(GradcliError, match="masked array: 1 of its 2 elements have no value"):
+        VECTOR.run(x=part)
+
+
+@pytest.mark.parametrize("output", ["x", "x[::-1]", "x[1:]", "{a: [x]}", "x.reshape(2, 1).T"])
+@pytest.mark.parametrize("declared", ["var x: float[2]", "var x", "var x = [0.0, 0.0]"])
+def test_an_input_that_comes_out_again_is_another_array(declared: str, output: str) -> None:
+    program, given = gradcli.load(source=f"{declared}\noutput y = {output}"), np.ones(2)
+    for _ in range(3):
+        told = program.run(x=given).outputs["y"]
+        before = str(told)
+        given[:] = 5.0
+        assert str(told) == before
+        part = told["a"][0] if isinstance(told, dict) else told
+        part[...] = 7.0
+        assert given.tolist() == [5.0, 5.0]
+        given[:] = 1.0

@@ -222,6 +222,17 @@ def shape_of(value: Any) -> tuple[int, ...]:
     return getattr(value, "shape", ())
 
 
+UNMASK = "`.filled(0.0)` gives masked elements a value, `.compressed()` leaves them out"
+
+
+def masked(value: Any) -> str:
+    """How many elements of one of NumPy's masked arrays have no value, in words; "" where all have
+    one."""
+    mask = getattr(value, "mask", None)
+    count = 0 if mask is None else int(CPU.xp.count_nonzero(mask))
+    return f"{count} of its {value.size} elements have no value" if count else ""
+
+
 _NAMES = {"d": "float64", "f": "float32", "l": "int64", "?": "bool", "D": "complex128"}
 
 

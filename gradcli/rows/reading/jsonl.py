@@ -126,8 +126,9 @@ class JsonPart:
         self._feed = Feed(path)
         self.kinds: dict[str, str] = {}
         head = self._feed.head(_HEAD)
-        lines = head.removeprefix(BOM).split(b"\n")[:_SNIFFED]
+        lines = head.removeprefix(BOM).removesuffix(b"\n").split(b"\n")[:_SNIFFED]
         names: dict[str, None] = {}
+        is_any = not head.strip()
         for line in lines:
             try:
                 row = json.loads(line.decode())  # of bytes, it would take UTF-16 as well
@@ -135,8 +136,14 @@ class JsonPart:
                 continue
             if isinstance(row, dict):
                 names |= dict.fromkeys(row)
-        if not names and head.strip():
-            raise PartError(f"none of its first {min(len(lines), _SNIFFED)} lines is a JSON object")
+                is_any = True
+        if not is_any:
+            count = f"none of its first {len(lines)} lines is" if lines[1:] else "its line isn't"
+            first = shown(lines[0].decode(errors="replace").strip())
+            raise PartError(
+                f"{count} a JSON object; it begins with `{first}`: write one object on a line, "
+                "as `jq -c '.[]'` does"
+            )
         self.columns = tuple(names)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:

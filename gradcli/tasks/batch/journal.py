@@ -30,6 +30,7 @@ from ...rows.writing.files import DamagedError, PartialFile, write_all
 from ...safe_files import own_folder, plain_file
 
 SUFFIX = ".partial"
+BESIDE = ".rejects.jsonl"  # behind the name of the output, for its rejects
 _JOURNAL, _REJECTS, _ROWS = "journal.jsonl", "rejects.jsonl", "rows"
 _LINE = re.compile(rb'(.*), "check": "([0-9a-f]{8})"\}', re.DOTALL)
 Facts = Mapping[str, Any]
@@ -311,17 +312,19 @@ class Journal:
 def rejects_of(out: str) -> Path:
     """The file beside an output that says which rows have no answer."""
     target = _target(out)
-    return target.with_name(target.name + ".rejects.jsonl")
+    return target.with_name(target.name + BESIDE)
 
 
 def _target(out: str) -> Path:
     """Where an output goes: behind a link the file that it leads to. Raises GradcliError (E006)
-    where that is no file."""
+    where that is no file, or where its rejects would replace a folder."""
     target = Path(os.path.realpath(out) if os.path.islink(out) else out)
-    if target.is_dir():
-        raise GradcliError(
-            Diagnostic("E006", f"cannot write `{out}`: it is a folder", help="name a file in it")
-        )
+    beside = f"{target}{BESIDE}"
+    for folder, help in ((out, "name a file in it"), (beside, "rejects go there: move it away")):
+        if os.path.isdir(folder):
+            raise GradcliError(
+                Diagnostic("E006", f"cannot write `{folder}`: it is a folder", help=help)
+            )
     if target.exists() and not target.is_file():
         help = "`-o -` writes to standard output"
         raise GradcliError(

@@ -1,8 +1,9 @@
 """What is found about one output at one point: every method on every direction of every variable.
 
-In a random direction what small elements of a gradient add up to is lost behind the large ones, as
-is a mistake in them; so they are looked at in a direction in which all elements count about the
-same. Only the complex step can tell then, which has no rounding error of the output to hide in."""
+In a random direction what small elements of a gradient, and zeros, add up to is lost behind the
+large ones, as is a mistake in them; so they are looked at in a direction in which all elements
+count about the same. Only the complex step can tell then, which has no rounding error of the output
+to hide in."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from . import second
 from .blame import blame
 from .directions import FEW, Direction, Scatter
 from .finite import nonfinite
+from .kinks import kinks
 from .linearity import verify_linear
 from .path import Conditions
 from .point import Case
@@ -42,7 +44,7 @@ def small_elements(
     case: Case, variable: str, findings: Sequence[Finding], options: CheckOptions
 ) -> Finding | None:
     """The finding of the complex step about a wrong element of a gradient that it has confirmed
-    along random directions; None where it finds none."""
+    along random directions; None where it finds none, or a kink that is hidden in the same way."""
     if case.point.eps > 1e-10 or not any(
         f.method == "complex" and f.verdict == AGREE for f in findings
     ):
@@ -50,10 +52,15 @@ def small_elements(
     vector = _even(case, variable)
     if vector is None:
         return None
-    found = _judged(case, variable, vector, " along a random direction", options)
-    return (
-        _narrowed(case, variable, vector, options) or found if found.verdict == DISAGREE else None
-    )
+    direction = Direction(variable, vector, " along a random direction")
+    found = _judged(case, direction, options)
+    if found.verdict != DISAGREE:
+        return None
+    if (element := _narrowed(case, direction, options)) is not None:
+        direction = element
+        found = _judged(case, direction, options)
+    with running():
+        return None if kinks(Judge(case, direction, options), Conditions(case.point)) else found
 
 
 def _even(case: Case, variable: str) -> Any:
@@ -65,7 +72,7 @@ def _even(case: Case, variable: str) -> Any:
     sizes = abs(case.point.run.backend.to_host(case.gradients[variable]))
     moved = abs(case.random_directions(variable)[0].vector)
     share, largest = sizes * moved, float(sizes.max())
-    hidden = ((share < HIDDEN * share.max()) & (sizes > 0)) | (moved < HIDDEN * moved.max())
+    hidden = (share < HIDDEN * share.max()) | (moved < HIDDEN * moved.max())
     if not largest or not hidden.any():
         return None
     reach = abs(value) / (float(abs(value).max()) or 1.0)
@@ -78,26 +85,26 @@ def _even(case: Case, variable: str) -> Any:
     )
 
 
-def _judged(case: Case, variable: str, vector: Any, where: str, options: CheckOptions) -> Finding:
-    return Judge(case, Direction(variable, vector, where), options).finding("complex")
+def _judged(case: Case, direction: Direction, options: CheckOptions) -> Finding:
+    return Judge(case, direction, options).finding("complex")
 
 
-def _narrowed(case: Case, variable: str, vector: Any, options: CheckOptions) -> Finding | None:
-    """The finding about one element, found by halves; None where none alone is wrong."""
-    xp = CPU.xp
+def _narrowed(case: Case, direction: Direction, options: CheckOptions) -> Direction | None:
+    """The direction of one wrong element, found by halves; None where none alone is wrong."""
+    xp, variable, vector = CPU.xp, direction.variable, direction.vector
     places = xp.arange(vector.size)
     while len(places) > 1:
         halves = xp.array_split(places, 2)
         verdicts = [
-            _judged(case, variable, _only(vector, half), "", options).verdict for half in halves
+            _judged(case, Direction(variable, _only(vector, half), ""), options).verdict
+            for half in halves
         ]
         if DISAGREE not in verdicts:
             return None
         places = halves[verdicts.index(DISAGREE)]
     where = ",".join(str(int(k)) for k in xp.unravel_index(int(places[0]), vector.shape))
-    unit = _only(xp.ones_like(vector), places)
-    found = _judged(case, variable, unit, f"[{where}]", options)
-    return found if found.verdict == DISAGREE else None
+    found = Direction(variable, _only(xp.ones_like(vector), places), f"[{where}]")
+    return found if _judged(case, found, options).verdict == DISAGREE else None
 
 
 def _only(vector: Any, places: Any) -> Any:

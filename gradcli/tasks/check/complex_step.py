@@ -12,6 +12,8 @@ from .point import Case
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
 TINIEST = 1e-290  # that the complex step may move an output by
+TINY = TINIEST / TINY_STEP  # what is less leaves no room for it
+PRODUCTS = ("mul", "div", "pow", "square", "exp", "exp2")
 
 
 def tiny_step(reach: float) -> float:
@@ -31,7 +33,7 @@ def verify_no_tiny_numbers(case: Case) -> None:
     the complex step."""
 
     def watch(step: Step, result: Any, operands: list[Any]) -> None:
-        if any(map(_is_tiny, [result, *operands])):
+        if any(map(_is_tiny, [result, *operands])) or underflows(step, result, operands, TINY):
             raise SkippedError(
                 f"`{step.site.op.name}` in line {step.site.span.line} has numbers too small for "
                 "the complex step"
@@ -47,7 +49,23 @@ def _is_tiny(value: Any) -> bool:
     if not is_inexact(numbers):
         return False
     size = abs(numbers)
-    return bool(CPU.xp.any((size > 0) & (size < TINIEST / TINY_STEP)))
+    return bool(CPU.xp.any((size > 0) & (size < TINY)))
+
+
+def underflows(step: Step, result: Any, operands: list[Any], least: float) -> bool:
+    """Whether an operation is a product of numbers that aren't 0, and an element of its result is
+    less than `least`."""
+    if step.site.op.name not in PRODUCTS:
+        return False
+    is_lost = abs(numbers_of(result)) < least
+    for operand in map(numbers_of, operands):
+        is_lost = is_lost & (operand != 0) & CPU.xp.isfinite(operand)
+    return bool(CPU.xp.any(is_lost))
+
+
+def numbers_of(value: Any) -> Any:
+    """The numbers in a value of a step, without negative zeros."""
+    return CPU.xp.asarray(value.array if type(value) is Lanes else value) + 0.0
 
 
 def imaginary_part(value: object) -> float:

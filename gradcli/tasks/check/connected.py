@@ -1,14 +1,15 @@
 """Gradients that there aren't: of variables that can't have one, and of those that reverse mode
-calls unconnected, or a rule of the program leaves out, although the output moves with them."""
+calls unconnected, or a rule of the program leaves out, although the output moves with them; and of
+outputs that can't have one."""
 
 from __future__ import annotations
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends.backend import CPU, is_inexact
+from ...engine.backends.backend import CPU, is_inexact, shape_of
 from ...engine.execution import running
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import Variable, describe, read
-from ..omissions import without_gradients
+from ..omissions import notes, without_gradients
 from ..second_runs import explain
 from .point import Case, Point
 from .results import DISAGREE, INCONCLUSIVE, Check, Finding
@@ -25,6 +26,12 @@ def check_connections(point: Point, found: Check) -> None:
     of the others."""
     answer = point.answer
     found.diagnostics += _of_ints(point)
+    if not point.program.options.of:
+        unfit = notes((), answer.others)
+        (found.notes if point.cases else found.missing).extend(unfit)
+    found.missing += [
+        f"`{name}` has no elements" for name in answer.sources if _is_empty(point, name)
+    ]
     for output, name in without_floats(point):
         value = primal(read(answer.sources[name]))
         what = f"the int {value}: write `{value}.0`" if type(value) is int else describe(value)
@@ -78,6 +85,10 @@ def without_floats(point: Point) -> list[tuple[str, str]]:
     ]
     outputs = [case.output for case in point.cases] or list(point.answer.outputs)[:1]
     return [(output, name) for output in outputs for name in names]
+
+
+def _is_empty(point: Point, name: str) -> bool:
+    return 0 in shape_of(primal(read(point.answer.sources[name])))
 
 
 def _can_move(point: Point, name: str) -> bool:

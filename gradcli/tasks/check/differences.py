@@ -10,7 +10,7 @@ and there is no step size to choose.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ LEVELS = 12
 CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
+SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of logarithms it is 1
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -151,6 +152,27 @@ def _belies(value: float, error: float, best: Estimate) -> bool:
     return converged and abs(value - best.value) > 10 * (error + best.error)
 
 
+def aitken(quotients: Sequence[tuple[float, float]]) -> Estimate:
+    """The limit of quotients, each with its rounding error, whose distances from it shrink by
+    whatever factor the last ones do: by Aitken's delta-squared process. Where they don't shrink,
+    the last one that stands out of rounding errors, and an infinite error."""
+    best, last = Estimate(math.nan, math.inf), math.nan
+    for (first, _), (second, _), (third, rounding) in zip(
+        quotients, quotients[1:], quotients[2:], strict=False
+    ):
+        before, after = second - first, third - second
+        if abs(after) < SLOWEST * abs(before):
+            ratio = after / before
+            value = third + after * ratio / (1 - ratio)
+            error = abs(value - last) + 4 * rounding / (1 - ratio) ** 2
+            if error < best.error:
+                best = Estimate(value, error)
+            last = value
+        elif abs(after) > CLEAR * rounding:
+            best, last = Estimate(third, math.inf), math.nan
+    return best
+
+
 def _quotient(rise: float, step: float) -> float:
     """A quotient; nan where steps are so small that their product has underflowed."""
     return rise / step if step else math.nan
@@ -212,9 +234,19 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 def _one_side(samples: Samples, side: int) -> Estimate:
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     ends = ((k, b, b.up - samples.value if side > 0 else samples.value - b.down) for k, b in levels)
-    return ridders(
-        ((_quotient(rise, b.step), _quotient(samples.noise(k), b.step)) for k, b, rise in ends), 1
+    return _limit(
+        [(_quotient(rise, b.step), _quotient(samples.noise(k), b.step)) for k, b, rise in ends]
     )
+
+
+def _limit(quotients: list[tuple[float, float]]) -> Estimate:
+    """The limit of one-sided quotients. Their errors are a series in the step, or begin with a
+    fraction of its power, as of `abs(x)**1.5` at 0; an infinite error where they diverge."""
+    by_series, by_ratio = ridders(iter(quotients), 1), aitken(quotients)
+    diverges = math.isfinite(by_ratio.value) and math.isinf(by_ratio.error)
+    if diverges and by_series.error > CONVERGED * abs(by_series.value):
+        return by_ratio
+    return min(by_series, by_ratio, key=lambda found: found.error)
 
 
 def bends(samples: Samples, slope: float) -> tuple[Estimate, Estimate]:
@@ -225,15 +257,14 @@ def bends(samples: Samples, slope: float) -> tuple[Estimate, Estimate]:
 def _bend(samples: Samples, slope: float, side: int) -> Estimate:
     levels = [samples.level(k) for k in range(LEVELS)]
     ends = (b.up if side > 0 else b.down for b in levels)
-    return ridders(
-        (
+    return _limit(
+        [
             (
                 _quotient(2 * (end - samples.value - side * b.step * slope), b.step**2),
                 _quotient(2 * samples.noise(k), b.step**2),
             )
             for k, (b, end) in enumerate(zip(levels, ends, strict=True))
-        ),
-        1,
+        ]
     )
 
 

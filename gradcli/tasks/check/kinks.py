@@ -103,11 +103,11 @@ def _arrays(step: Step, operands: list[Any]) -> list[Any]:
 
 
 def settled(slope: Estimate) -> float:
-    """A one-sided derivative; an infinity where the slopes don't settle: the function jumps, or has
-    a root."""
+    """A one-sided derivative, 0.0 where it is less than its error; an infinity where the slopes
+    don't settle: the function jumps, or has a root."""
     if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + 1e-6:
         return math.copysign(math.inf, slope.value)
-    return slope.value
+    return 0.0 if abs(slope.value) <= slope.error else slope.value
 
 
 def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:

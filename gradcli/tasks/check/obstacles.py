@@ -15,8 +15,8 @@ from ...engine.backends.backend import CPU, is_inexact, shape_of
 from ...engine.replay.history import Step
 from ...engine.replay.rounding import smallest
 from ...engine.values.kinds import Variable, show
-from ...engine.values.lanes import Lanes
 from .blame import FLAT
+from .complex_step import numbers_of, underflows
 from .directions import Scatter
 from .point import Case, Point
 from .results import ALLOWED, KINK, UNDECIDED, Blame, Check, CheckOptions
@@ -27,7 +27,6 @@ from .verdicts import SAFETY, Judge
 
 PLACES = [side * part for part in (1.0, 0.61, 0.27, 0.08) for side in (1.0, -1.0)]
 REMAINDERS = ("mod", "fmod")
-PRODUCTS = ("mul", "div", "pow", "square", "exp", "exp2")
 
 
 def obstacle(judge: Judge, step: float) -> str:
@@ -49,17 +48,13 @@ def _stairs(judge: Judge, h: float) -> dict[int, bytes]:
     def watch(step: Step, y: Any, operands: list[Any]) -> None:
         name = step.site.op.name
         if name in FLAT:
-            found[step.number] = _numbers(y).tobytes()
+            found[step.number] = numbers_of(y).tobytes()
         elif name in REMAINDERS:
-            a, b = map(_numbers, operands)
-            found[step.number] = CPU.xp.round((a - _numbers(y)) / b).tobytes()
+            a, b = map(numbers_of, operands)
+            found[step.number] = CPU.xp.round((a - numbers_of(y)) / b).tobytes()
 
     judge.case.replay(*judge.moved(h), watch=watch)
     return found
-
-
-def _numbers(value: Any) -> Any:
-    return CPU.xp.asarray(value.array if type(value) is Lanes else value) + 0.0  # no -0.0
 
 
 def _keeps_its_path(judge: Judge, h: float) -> bool:
@@ -78,12 +73,8 @@ def _underflow(judge: Judge) -> str:
     normal = smallest(eps) / eps
 
     def watch(step: Step, y: Any, operands: list[Any]) -> None:
-        if step.site.op.name in PRODUCTS:
-            is_lost = abs(_numbers(y)) < normal
-            for operand in map(_numbers, operands):
-                is_lost = is_lost & (operand != 0) & CPU.xp.isfinite(operand)
-            if is_lost.any():
-                found.append(f"`{step.site.op.name}` in line {step.site.span.line} underflows")
+        if underflows(step, y, operands, normal):
+            found.append(f"`{step.site.op.name}` in line {step.site.span.line} underflows")
 
     judge.case.replay(watch=watch)
     return found[0] if found else ""

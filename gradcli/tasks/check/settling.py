@@ -11,6 +11,7 @@ from .blame import Doubt, blame, wrong_steps
 from .differences import LEVELS, bends
 from .kinks import kinks, settled
 from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
+from .methods import INDEPENDENT
 from .obstacles import Recheck, checked_beside, obstacle
 from .path import Conditions
 from .point import MANY_ROWS, Case
@@ -27,7 +28,7 @@ from .results import (
     Kink,
 )
 from .second import SecondJudge
-from .verdicts import SMALL, Judge
+from .verdicts import ROUNDED, SMALL, Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
@@ -203,11 +204,20 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
 
 def _is_smoothed(judge: Judge, kink: Kink, row: Row) -> bool:
     """Whether the output has no kink where an operation has one, as `x * abs(x)` at 0: both slopes
-    are the gradient, and no method disagrees."""
+    are the gradient, and an independent method agrees. One that disagrees then says what the slopes
+    contradict, too, or for a gradient of 0 what is none, as the complex step of `abs(x)**1.5`; it
+    becomes inconclusive."""
     near = SMALL * max(abs(judge.ours), judge.natural)
-    return all(abs(slope - judge.ours) <= near for slope in (kink.left, kink.right)) and all(
-        f.verdict != DISAGREE for f in row.values()
+    nothing = 0.0 if judge.ours else ROUNDED * judge.natural
+    is_smoothed = (
+        all(abs(slope - judge.ours) <= near for slope in (kink.left, kink.right))
+        and any(f.verdict == AGREE and m in INDEPENDENT for m, f in row.items())
+        and not any(f.verdict == DISAGREE and nothing < _gap(f) <= near for f in row.values())
     )
+    if is_smoothed:
+        reason = f"`{kink.operation}` has a kink in line {kink.span.line}, and the output none"
+        settle([row], INCONCLUSIVE, reason)
+    return is_smoothed
 
 
 def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:

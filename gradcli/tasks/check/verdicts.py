@@ -174,8 +174,8 @@ class Judge:
         if error and not self.ours:
             self.samples.level(0)  # what is natural
         is_some = self.ours or self.natural or abs(row.get("sympy", found).theirs) > 0
-        if error and is_some and found.tolerance > LAST_DIGIT * abs(self.ours):
-            if found.tolerance <= (ROUNDED if self.ours else SMALL) * self.natural:
+        if error and is_some and SAFETY * error > LAST_DIGIT * abs(self.ours):
+            if SAFETY * error <= (ROUNDED if self.ours else SMALL) * self.natural:
                 found.reason = ZERO
                 return
             reason = lost(self.case, self.direction, error, self.ours)

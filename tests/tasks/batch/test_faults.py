@@ -76,6 +76,7 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
             "error[E006]: cannot write `nowhere/out.csv`: No such file or directory",
         ),
         ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
+        ("a.csv", "error[E006]: cannot write `a.csv.rejects.jsonl`: it is a folder"),
         ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
         (
             "taken.csv",
@@ -91,6 +92,7 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
 )
 def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     (folder / "folder.csv").mkdir()
+    (folder / "a.csv.rejects.jsonl").mkdir()
     os.mkfifo(folder / "pipe.csv")
     (folder / "taken.csv.partial").write_text("precious")
     (folder / "mine.csv.partial").mkdir()

@@ -20,7 +20,7 @@ from ..differences import distance
 from ..point import Point
 from ..results import AGREE, DISAGREE, CheckOptions, Finding
 from .mistakes import mistake
-from .reading import Elements, Given
+from .reading import Elements, Given, verify_numbers
 from .written import EPS_SINGLE, FEW_DIGITS, Format, Written, was_single
 
 Pairs = Mapping[
@@ -48,8 +48,8 @@ DECIMAL, DECIMAL_OF_SINGLE = (
 
 def compare(point: Point, given: Given, options: CheckOptions) -> list[Finding]:
     """A finding for each gradient that there is or that is given, and for each value of an output
-    that is given. Raises GradcliError (E005) where it isn't clear of which output a gradient is, or
-    none is given."""
+    that is given. Raises GradcliError (E005) where it isn't clear of which output a gradient is,
+    none is given, or what is given of one isn't numbers."""
     ours = _ours(point)
     targets = point.answer.targets
     others = [
@@ -83,7 +83,7 @@ def compare(point: Point, given: Given, options: CheckOptions) -> list[Finding]:
                     ),
                 )
             found.append(finding)
-        elif variable and mine is not None:
+        elif variable and mine is not None and CPU.xp.size(mine):
             name = variable if len(sizes) == 1 else f"{output}/{variable}"
             found.append(
                 Finding(output, variable, METHOD, DISAGREE, f"`{name}` is not in {given.place}")
@@ -146,6 +146,8 @@ def _matched(
         output = name or outputs[0]
         if (output, "") in ours and output not in others:
             found[output, ""] = value
+    for (output, variable), value in found.items():
+        verify_numbers(given.place, variable or output, value)
     return found
 
 

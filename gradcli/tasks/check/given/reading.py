@@ -8,8 +8,10 @@ may have `output`, `index` and `file`.
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 from ....naming import is_second, read_name
@@ -17,6 +19,7 @@ from ...input_files import fail, flatten, open_npz, parse_json, read_text
 from .written import EXACT, Format, Written, format_of
 
 _REPLY = ("value", "gradient")  # the keys of the short form, about the only output
+IS_NUMBERS = "a gradient is numbers, in the shape of its variable"
 _OTHERS = ("/jacobian", "/hessian")  # what `eval` writes beside gradients
 Elements = dict[tuple[int, ...], Any]  # numbers by index, as a CSV has them
 
@@ -93,6 +96,22 @@ def read_json(text: str, place: str, program: str, source: str = "file") -> Give
     else:
         gradients = {_key(name): value for name, value in flatten(content)}
     return Given(place, gradients, values, format_of(_numbers([*gradients.values()])), source)
+
+
+def verify_numbers(place: str, name: str, value: Any) -> None:
+    """Raises GradcliError (E005) where what is given under a name is, or holds, anything but
+    numbers: JSON's `true`, the string "1.5", a `null` among numbers."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    if kind not in "iufc":
+        fail(place, f"`{name}` is an array of {value.dtype}, not of numbers", IS_NUMBERS)
+    pending = [(value, "")] if isinstance(value, list | str | bool) else []
+    while pending:
+        item, index = pending.pop()
+        if isinstance(item, list):
+            pending += [(part, f"{index}[{k}]") for k, part in enumerate(item)][::-1]
+        elif item is None or isinstance(item, str | bool | dict):
+            shown = shorten(json.dumps(item), 40, placeholder="…")
+            fail(place, f"`{name}{index}` is `{shown}`, not a number", IS_NUMBERS)
 
 
 def _numbers(value: Any) -> Iterator[Written]:
@@ -174,7 +193,7 @@ def _read_csv(path: str, program: str) -> Given:
     )
     return Given(
         path,
-        dict(gradients),
+        {k: None if v == {(): None} else v for k, v in gradients.items()},
         {k: v for k, v in values.items() if k not in worded},
         format_of(numbers),
     )
