@@ -106,7 +106,7 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
         return next(parameters)
     if isinstance(entry, Stored):
         array = Stored(next(parameters), entry.variable)
-        return array if array.listed else lowering.few_apart(array, None)
+        return array if array.listed else lowering.few_apart(array)
     if isinstance(entry, VariableEntry):
         if entry.state is not None:
             state = enter(lowering, entry.state, parameters)

@@ -55,7 +55,7 @@ def lower_call(
         block.parameters += given
         return enter(lowering, entry, iter(given))
 
-    with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
+    with lowering.at(span), naming_parameters(lowering.builder, block):
         callee, given = held(function), [held(entry) for entry in arguments]
         first = len(given) - len(names)
         named = dict(zip(names, given[first:], strict=True))
@@ -63,9 +63,9 @@ def lower_call(
             seed, drawn = Value(I64), Value(I64)
             block.parameters += (seed, drawn)
             lowering.begin_draws(seed, drawn)
-        result = lowering.in_memory(lowering.called(callee, given[:first], named, span))
+        result = lowering.in_memory(lowering.called(callee, given[:first], named))
         kind = kind_of(result)
         if not is_settled(kind):
-            raise NotCompiled("the result of this call isn't made of numbers", span)
+            raise NotCompiled("the result of this call isn't made of numbers")
         block.results = (*flat(result), *lowering.values_in(lowering.unassigned))
     return FrameCall(Region("call", block), kind, lowering.regions)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness, Slots
 from ..ir.builder import Builder
@@ -74,7 +73,7 @@ def lower_loop(
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     lowering, block = entered(node, entries, room, real, most, alive)
-    with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
+    with lowering.at(node.span), naming_parameters(lowering.builder, block):
         last = node.body[-1] if node.body else node
         names = lowering.surviving(node, lowering.liveness.after(last))
         if stops(node.body):
@@ -121,10 +120,7 @@ def entered(
 
 
 def frame_loop(
-    lowering: Lowering,
-    node: program.While | program.For,
-    names: list[Name],
-    over: Iterated,
+    lowering: Lowering, node: program.While | program.For, names: list[Name], over: Iterated
 ) -> Loop:
     """The loop, which carries these names."""
     builder = lowering.builder
@@ -135,16 +131,17 @@ def frame_loop(
     if isinstance(over, int):
         return Loop(node, Range(first, builder.constant(over), size), names, leaves)
     [sequence] = lowering.names.of([Name(lowering.frame, SEQUENCE)])
-    read = partial(_item, lowering, over, sequence, span=node.iterable.span)
+    with lowering.at(node.iterable.span):
+        read = lowering.from_here(partial(_item, lowering, over, sequence))
     return Loop(node, Items(read, first, size), names, leaves)
 
 
-def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Span) -> Any:
+def _item(lowering: Lowering, over: Iterated, held: Any, index: Value) -> Any:
     """The item of a sequence at an index."""
     if isinstance(over, tuple):
         pairs = zip(over, held, strict=True)
-        return tuple([_item(lowering, each, part, index, span) for each, part in pairs])
-    return index if over == COUNTED else lowering.item_at(held, index, span)
+        return tuple([_item(lowering, each, part, index) for each, part in pairs])
+    return index if over == COUNTED else lowering.item_at(held, index)
 
 
 _WIDER = Word | Table | OrNone | ListOrArray  # kinds that a name may get in a loop
@@ -181,7 +178,7 @@ def add_iterations(
         plain(k) if n in lowering.states else k for n, k in zip(loop.names, kinds, strict=True)
     ]
     if not all(map(_fits, kinds, given)) or not all(map(_is_carried, states)):
-        raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
+        raise NotCompiled("a name changes its kind in this loop, or is no number")
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
     # A condition has ended the loop where it ran fewer iterations than it was to.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ....diagnostics import Span
 from ....lang import program
 from ....lang.program.liveness import Liveness
 from ....ops.op import Op
@@ -38,7 +37,7 @@ class Calls(Expressions):
 
     def call(self, node: program.Call) -> Any:
         callee = self.value(self.expression(node.callee))
-        return self.called(callee, *self.given_to(node), node.span)
+        return self.called(callee, *self.given_to(node))
 
     def given_to(self, node: program.Call | program.MethodCall) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call without names, and those with names."""
@@ -55,59 +54,57 @@ class Calls(Expressions):
         given, named = self.given_to(node)
         if isinstance(receiver, Record) and node.name in VIEWS.keys() - {*receiver.keys}:
             if given or named:
-                raise NotCompiled(f"`{node.name}` of a dict takes no arguments", node.span)
+                raise NotCompiled(f"`{node.name}` of a dict takes no arguments")
             return tuple(VIEWS[node.name](receiver))
         if isinstance(receiver, Members | Record):
-            callee = self.own_member(receiver, node.name, node.span)
-            return self.called(callee, given, named, node.span)
+            callee = self.own_member(receiver, node.name)
+            return self.called(callee, given, named)
         if node.function is None and node.op is None:
-            raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
+            raise NotCompiled(f"`.{node.name}` is not compiled")
         callee = node.op if node.function is None else self.expression(node.function)
-        return self.called(callee, [receiver, *given], named, node.span)
+        return self.called(callee, [receiver, *given], named)
 
-    def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+    def called(self, callee: Any, given: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(callee, Op):
-            return self.whole(self.bound_call(callee, given, named, span), span)
+            return self.whole(self.bound_call(callee, given, named))
         if isinstance(callee, Choice):
-            one = lambda function: self.called(function, given, named, span)  # noqa: E731
-            return self.for_one(callee.place, callee.among, one, span)
+            one = lambda function: self.called(function, given, named)  # noqa: E731
+            return self.for_one(callee.place, callee.among, one)
         if isinstance(callee, Members):
-            callee = self.own_member(callee, "call", span)
+            callee = self.own_member(callee, "call")
         if not isinstance(callee, Closure):
-            raise NotCompiled("the function that is called here isn't known", span)
-        return self.inlined(callee, given, named, span)
+            raise NotCompiled("the function that is called here isn't known")
+        return self.inlined(callee, given, named)
 
-    def inlined(self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+    def inlined(self, callee: Closure, given: list[Any], named: dict[str, Any]) -> Any:
         if callee.function.opaque:
-            raise NotCompiled("an opaque function is not compiled", span)
-        return self.entered(callee, self.arguments(callee, given, named, span), span)
+            raise NotCompiled("an opaque function is not compiled")
+        return self.entered(callee, self.arguments(callee, given, named))
 
-    def arguments(
-        self, callee: Closure, given: list[Any], named: dict[str, Any], span: Span
-    ) -> list[Any]:
+    def arguments(self, callee: Closure, given: list[Any], named: dict[str, Any]) -> list[Any]:
         """What each parameter of a function holds."""
         names = [parameter.slot.name for parameter in callee.function.parameters]
         rest = names[len(given) :]
         if len(given) > len(names) or not named.keys() <= set(rest):
-            raise NotCompiled("the arguments don't fit the parameters", span)
+            raise NotCompiled("the arguments don't fit the parameters")
         held = dict(zip(names, self.names.of(callee.defaults), strict=True))
         held.update(zip(names, given, strict=False))
         held.update(named)
         if ABSENT in held.values():
-            raise NotCompiled("an argument is missing", span)
+            raise NotCompiled("an argument is missing")
         return list(held.values())
 
-    def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+    def entered(self, callee: Closure, arguments: list[Any]) -> Any:
         """The result of a call: lowers the body of the function where it is called."""
-        with self.frame_of(callee, arguments, span):
+        with self.frame_of(callee, arguments):
             returned = self.surely(self.call_body(callee.function))
             return None if returned is ABSENT else returned
 
     @contextmanager
-    def frame_of(self, callee: Closure, arguments: list[Any], span: Span) -> Iterator[None]:
+    def frame_of(self, callee: Closure, arguments: list[Any]) -> Iterator[None]:
         """Lowers in a new frame, the frame of a call."""
         if self.depth == MAX_INLINED:
-            raise NotCompiled("calls are too deep inside each other", span)
+            raise NotCompiled("calls are too deep inside each other")
         function, held = callee.function, self.names.held
         outer, self.frame = (self.frame, self.liveness, self.own_parameters), self.names.new_frame()
         self.liveness = self.liveness_of(function)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ....diagnostics import Span
 from ....lang import program
 from ....ops import OPS
 from ...backends.backend import INT_MAX
@@ -24,33 +23,36 @@ class Expressions(Draws):
 
     def expression(self, node: Any) -> Any:
         """What a name can hold."""
-        return self.whole(self.lazy(node), node.span)
+        with self.at(node.span):
+            return self.whole(self.lazy(node))
 
     def lazy(self, node: Any) -> Any:
         """What an expression holds. An array may be `Pending`."""
         lower = _EXPRESSIONS.get(type(node))
-        if lower is None:
-            raise NotCompiled("a module is not compiled", node.span)
-        return lower(self, node)
+        with self.at(node.span):
+            if lower is None:
+                raise NotCompiled("a module is not compiled")
+            return lower(self, node)
 
     def condition(self, node: Any) -> Value:
-        value = self.value(self.expression(node))
-        if not isinstance(value, Value) or value.type != BOOL:
-            raise NotCompiled("a condition must be one bool", node.span)
-        return value
+        with self.at(node.span):
+            value = self.value(self.expression(node))
+            if not isinstance(value, Value) or value.type != BOOL:
+                raise NotCompiled("a condition must be one bool")
+            return value
 
     # ---- leaves ----------------------------------------------------------------------------------
 
     def constant(self, node: program.Constant) -> Any:
         value = node.value
         if type(value) is complex:
-            raise NotCompiled("complex numbers are not compiled", node.span)
+            raise NotCompiled("complex numbers are not compiled")
         if type(value) is int and not -INT_MAX <= value <= INT_MAX:
-            raise NotCompiled("this int has more than 64 bits", node.span)
+            raise NotCompiled("this int has more than 64 bits")
         return self.builder.constant(value) if type(value) in (float, int, bool) else value
 
     def read_node(self, node: program.Read) -> Any:
-        return self.read(node.slot, node.span)
+        return self.read(node.slot)
 
     def builtin(self, node: program.Builtin) -> Any:
         return node.op
@@ -70,12 +72,13 @@ class Expressions(Draws):
     def shown(self, node: program.Field) -> str:
         held = self.value(self.expression(node.value))
         known = self.builder.known.get(held) if isinstance(held, Value) else held
-        if not isinstance(known, int | str) or type(known) is bool:
-            raise NotCompiled("a text with a value that isn't known is not compiled", node.span)
-        try:
-            return format(known, node.format)
-        except ValueError:
-            raise NotCompiled("this format is not compiled", node.span) from None
+        with self.at(node.span):
+            if not isinstance(known, int | str) or type(known) is bool:
+                raise NotCompiled("a text with a value that isn't known is not compiled")
+            try:
+                return format(known, node.format)
+            except ValueError:
+                raise NotCompiled("this format is not compiled") from None
 
     # ---- operations ------------------------------------------------------------------------------
 
@@ -102,7 +105,8 @@ class Expressions(Draws):
                 else self.or_none(self.lazy(operand))
             )
         options = {name: self.values(self.expression(value)) for name, value in node.options}
-        return self.apply(node.op, operands, node.span, options)
+        with self.at(node.span):
+            return self.apply(node.op, operands, options)
 
     def logical(self, node: program.Logical) -> Any:
         def go(k: int) -> Value:
@@ -110,9 +114,9 @@ class Expressions(Draws):
             if k == len(node.operands) - 1:
                 return value
             if node.kind == "and":
-                return self.both(value, lambda: go(k + 1), node.span)
+                return self.both(value, lambda: go(k + 1))
             found: Value = self.either(
-                value, lambda: self.builder.constant(True), lambda: go(k + 1), node.span
+                value, lambda: self.builder.constant(True), lambda: go(k + 1)
             )
             return found
 
@@ -121,10 +125,11 @@ class Expressions(Draws):
     def chain(self, node: program.Chain) -> Any:
         def go(k: int, left: Any) -> Value:
             right = self.or_none(self.expression(node.operands[k + 1]))
-            value: Value = self.apply(node.ops[k], [left, right], node.spans[k])
+            with self.at(node.spans[k]):
+                value: Value = self.apply(node.ops[k], [left, right])
             if k == len(node.ops) - 1:
                 return value
-            return self.both(value, lambda: go(k + 1, right), node.span)
+            return self.both(value, lambda: go(k + 1, right))
 
         return go(0, self.or_none(self.expression(node.operands[0])))
 
@@ -133,7 +138,6 @@ class Expressions(Draws):
             self.condition(node.condition),
             lambda: self.expression(node.then),
             lambda: self.expression(node.otherwise),
-            node.span,
         )
 
     # ---- lists and members -----------------------------------------------------------------------
@@ -147,29 +151,29 @@ class Expressions(Draws):
     def member(self, node: program.Member) -> Any:
         held = self.value(self.expression(node.object))
         if isinstance(held, Members | Record):
-            return self.own_member(held, node.name, node.span)
+            return self.own_member(held, node.name)
         if node.name == "T":
-            return self.apply(TRANSPOSE, [held], node.span)
+            return self.apply(TRANSPOSE, [held])
         is_array = isinstance(held, Array) or (isinstance(held, Stored) and not held.listed)
         if not is_array or node.name not in ("shape", "size", "ndim"):
-            raise NotCompiled(f"`.{node.name}` is not compiled", node.span)
+            raise NotCompiled(f"`.{node.name}` is not compiled")
         sizes = tuple([self.builder.constant(size) for size in held.shape])
         if node.name == "shape":
             return sizes
         return self.builder.constant(len(sizes) if node.name == "ndim" else prod(held.shape))
 
-    def own_member(self, held: Members | Record, name: str, span: Span) -> Any:
+    def own_member(self, held: Members | Record, name: str) -> Any:
         """The item of a dict under a key, or a name of an imported program or an instance."""
         if isinstance(held, Record):
-            return self.item(held, name, span)
+            return self.item(held, name)
         if name not in held.slots and held.variables is not None:
             if name == "trainable_variables":
                 return tuple([v for v in held.variables if v.trainable])
             if name == "variables":
                 return held.variables
         if name not in held.slots:
-            raise NotCompiled(f"there is no `{name}` among these members", span)
-        return self.read(held.slots[name], span, held.frame)
+            raise NotCompiled(f"there is no `{name}` among these members")
+        return self.read(held.slots[name], held.frame)
 
 
 _EXPRESSIONS: dict[type, Callable[[Any, Any], Any]] = {

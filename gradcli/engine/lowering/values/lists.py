@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....diagnostics import Span
 from ...ir.instructions import Check, Value
-from ...ir.numbers import Numbers
 from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
 from ..held.kinds import FEW, Kind, Record, Stored, Table, flat, kind_of, leaves, plain, with_parts
@@ -38,10 +36,10 @@ class Lists(Dicts):
 
     puts_lists_in_memory = False
 
-    def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
+    def part(self, held: Any, steps: Sequence[Step]) -> Any:
         raise NotImplementedError
 
-    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+    def with_part(self, held: Any, steps: Sequence[Step], value: Any) -> Any:
         raise NotImplementedError
 
     # ---- lists of many numbers -------------------------------------------------------------------
@@ -68,13 +66,13 @@ class Lists(Dicts):
             return held
         return in_memory(self.builder, held, kind)
 
-    def list_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
+    def list_with(self, held: Stored, steps: Sequence[Step], value: Any) -> Stored:
         """A list of many numbers with another number, or other numbers, at some ints."""
         is_at_ints = all(isinstance(step, Value) for step in steps)
         if not is_at_ints or not fits(value, held.type.element, held.shape[len(steps) :]):
-            raise NotCompiled("this change of a list of many numbers is not compiled", span)
-        put = self.stacked(value, span) if type(value) is tuple else value
-        return self.stored_with(held, steps, put, span)
+            raise NotCompiled("this change of a list of many numbers is not compiled")
+        put = self.stacked(value) if type(value) is tuple else value
+        return self.stored_with(held, steps, put)
 
     # ---- tables of rows that are known or given --------------------------------------------------
 
@@ -98,34 +96,34 @@ class Lists(Dicts):
 
     # ---- tables: reading -------------------------------------------------------------------------
 
-    def row(self, columns: Any, index: Value, span: Span) -> Any:
+    def row(self, columns: Any, index: Value) -> Any:
         """The item of a table at an index that is in range."""
         if isinstance(columns, Stored) and columns.listed and len(columns.shape) == 1:
             return self.builder.element(columns.value, index)
         if isinstance(columns, Stored):
-            return self.whole(self.part(columns, [index], span), span)
-        return with_parts(columns, lambda part: self.row(part, index, span))
+            return self.whole(self.part(columns, [index]))
+        return with_parts(columns, lambda part: self.row(part, index))
 
-    def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
+    def part_of_table(self, held: Table, steps: Sequence[Step]) -> Any:
         at, *rest = steps
         if isinstance(at, slice) and not rest:
-            return self.slice_of_table(held, at, span)
-        return self.part(self.row(held.columns, self.place_in(held, at, span), span), rest, span)
+            return self.slice_of_table(held, at)
+        return self.part(self.row(held.columns, self.place_in(held, at)), rest)
 
-    def slice_of_table(self, held: Table, at: slice, span: Span) -> Table:
+    def slice_of_table(self, held: Table, at: slice) -> Table:
         """A slice of a table. From the start, it is in the same memory."""
         if at.step not in (None, 1):
-            raise NotCompiled("a slice of this list with a step is not compiled", span)
+            raise NotCompiled("a slice of this list with a step is not compiled")
         apply = self.builder.apply
-        end = held.count if at.stop is None else self.bound_in(held.count, at.stop, span)
+        end = held.count if at.stop is None else self.bound_in(held.count, at.stop)
         if at.start in (None, 0):
             return Table(held.columns, end)
-        start = apply("minimum", [self.bound_in(held.count, at.start, span), end], span)
-        return Table(self.moved_up(held.columns, start), apply("sub", [end, start], span))
+        start = apply("minimum", [self.bound_in(held.count, at.start), end])
+        return Table(self.moved_up(held.columns, start), apply("sub", [end, start]))
 
-    def bound_in(self, count: Value, bound: int, span: Span) -> Value:
+    def bound_in(self, count: Value, bound: int) -> Value:
         """A known bound of a slice of so many items, as a place among them."""
-        m, known = Numbers(self.builder, span), self.builder.constant(bound)
+        m, known = self.m, self.builder.constant(bound)
         place = m.minimum(known, count) if bound >= 0 else m.maximum(m.add(count, known), 0)
         return m.value(place)
 
@@ -146,50 +144,50 @@ class Lists(Dicts):
         ways = [("put", builder.room(columns.type))]
         return Stored(builder.each((room, width), ways, body)[0])
 
-    def place_in(self, held: Table, at: Step, span: Span) -> Value:
+    def place_in(self, held: Table, at: Step) -> Value:
         """The place of an index into a table."""
         if not isinstance(at, Value):
-            raise NotCompiled("only an int picks an item of this list", span)
+            raise NotCompiled("only an int picks an item of this list")
         size: Any = self.builder.known.get(held.count, held.count)
-        return self.counted_from_0(at, size, span)
+        return self.counted_from_0(at, size)
 
     # ---- tables: changing ------------------------------------------------------------------------
 
-    def appended(self, held: Table, item: Any, span: Span) -> Table:
+    def appended(self, held: Table, item: Any) -> Table:
         """A table with one more item."""
-        self.verify_fits(held, item, span)
+        self.verify_fits(held, item)
         builder = self.builder
         size = builder.constant(room_of(kind_of(held.columns)))
-        builder.add(Check(builder.apply("lt", [held.count, size], span)))
-        columns = self.with_row(held.columns, held.count, item, span)
-        return Table(columns, builder.apply("add", [held.count, builder.constant(1)], span))
+        builder.add(Check(builder.apply("lt", [held.count, size])))
+        columns = self.with_row(held.columns, held.count, item)
+        return Table(columns, builder.apply("add", [held.count, builder.constant(1)]))
 
-    def table_with(self, held: Table, steps: Sequence[Step], value: Any, span: Span) -> Table:
+    def table_with(self, held: Table, steps: Sequence[Step], value: Any) -> Table:
         """A table with another item at an index, or with another part of that item."""
         at, *rest = steps
-        place = self.place_in(held, at, span)
+        place = self.place_in(held, at)
         if rest:
-            value = self.with_part(self.row(held.columns, place, span), rest, value, span)
-        self.verify_fits(held, value, span)
-        return Table(self.with_row(held.columns, place, value, span), held.count)
+            value = self.with_part(self.row(held.columns, place), rest, value)
+        self.verify_fits(held, value)
+        return Table(self.with_row(held.columns, place, value), held.count)
 
-    def verify_fits(self, held: Table, item: Any, span: Span) -> None:
+    def verify_fits(self, held: Table, item: Any) -> None:
         """Raises NotCompiled unless a table can have an item."""
         columns = kind_of(held.columns)
         if columns_of(plain(kind_of(item)), room_of(columns)) != columns:
-            raise NotCompiled("a list of items of several forms is not compiled", span)
+            raise NotCompiled("a list of items of several forms is not compiled")
 
-    def with_row(self, columns: Any, place: Value, item: Any, span: Span) -> Any:
+    def with_row(self, columns: Any, place: Value, item: Any) -> Any:
         """The columns with another item at a place."""
         if isinstance(columns, Stored) and isinstance(item, Value):
             return Stored(self.builder.put(columns.value, place, item))
         if isinstance(columns, Stored):
             put = self.list_with if columns.listed else self.stored_with
-            return put(columns, [place], item, span)
+            return put(columns, [place], item)
         if isinstance(columns, Record):
-            return Record(columns.keys, self.with_row(columns.items, place, item.items, span))
+            return Record(columns.keys, self.with_row(columns.items, place, item.items))
         pairs = zip(columns, item, strict=True)
-        return tuple([self.with_row(column, place, part, span) for column, part in pairs])
+        return tuple([self.with_row(column, place, part) for column, part in pairs])
 
 
 def _leading_ints(path: Sequence[Path]) -> tuple[list[Step], int]:
