@@ -10,7 +10,7 @@ from ...lang.program.liveness import Slots
 from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Each, every
-from ..lowering.frame_loops import HEAD, Iterated, lower_loop
+from ..lowering.frames import HEAD, Iterated, lower_loop
 from ..lowering.held.flow import assigned, draws, grown, touches_variables
 from ..lowering.held.kinds import is_unrecorded
 from ..lowering.held.names import DRAWS, RETURNED, STOPPED
@@ -22,8 +22,7 @@ from ..values.boxes import primal
 from ..values.kinds import BREAK, RESULT, RETURN, set_slot
 from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
-from .iterations import Items, Ran, Sequences
-from .list_room import ListRoom
+from .iterations import Items, ListRoom, Ran, Sequences
 from .reach import Reach
 from .region_op import REGION
 from .region_values import MISSING, as_parameter, counts_in, held_of

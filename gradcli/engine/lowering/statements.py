@@ -20,7 +20,7 @@ from .held.kinds import Array, Maybe, Mixed, without_variable
 from .held.names import ABSENT, RETURNED, Fails, Name, NotCompiled
 from .loops.carried import End, Finish
 from .loops.iterating import Iterating
-from .values.lists import Path
+from .values.containers import Path
 
 MAX_PATHS = 64  # through a function with `if`s that end paths
 

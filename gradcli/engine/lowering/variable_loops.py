@@ -17,7 +17,7 @@ from ..ir.types import Scalar, has_tangents
 from ..passes.calls import Regions
 from ..passes.derivatives.activity import varied
 from .entries import Entry, naming_parameters, parameters_of
-from .frame_loops import HEAD, Iterated, add_iterations, entered, frame_loop, liveness_of, settled
+from .frames import HEAD, Iterated, add_iterations, entered, frame_loop, liveness_of, settled
 from .held.branching import Scope
 from .held.flow import assigned, breaks, returns, stops
 from .held.kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable

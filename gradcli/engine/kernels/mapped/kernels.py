@@ -15,7 +15,7 @@ from ...backends.tiers import policy
 from ...codegen.step_back import StepBack
 from ...ir.types import Scalar
 from ...lowering.entries import parameters_of
-from ...lowering.frame_calls import lower_call
+from ...lowering.frames import lower_call
 from ...lowering.held.kinds import Kind, Record, Stored, items_in
 from ...lowering.held.names import NotCompiled
 from ...passes.rules import NoRule
@@ -27,7 +27,7 @@ from ..frame_entries import Observed, observe_values
 from ..region_values import as_parameter, held_of
 from ..traced_lists import TracedList
 from ..variants import Variants
-from .arguments import Argument
+from .calls import Argument
 from .regions import MAPPED, MappedRegion, work_of_row
 
 

@@ -18,7 +18,7 @@ from ....structs import Struct
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Call, Check, Region, Value, every, size_of
 from ...ir.types import I64
-from ...passes.arrays.aliases import returned_parameters
+from ...passes.arrays.ownership import returned_parameters
 from ...passes.calls import Regions
 from ...passes.copying import inlined
 from ..held.kinds import Choice, Kind, flat, fresh, has_functions, kind_of, parts_of, rebuilt
@@ -35,7 +35,7 @@ from ..held.names import (
     UnknownInt,
     Unresolved,
 )
-from .calls import Calls
+from .expressions import Expressions
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
@@ -76,7 +76,7 @@ class Specialised(Struct, frozen=False):
         return same and (arguments, outside, known) == (self.arguments, self.outside, self.known)
 
 
-class Recursion(Calls):
+class Recursion(Expressions):
     """The lowering of functions that call themselves."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
@@ -243,7 +243,7 @@ class Recursion(Calls):
         while True:
             made.result_used = False
             block, result = self.lowered_region(
-                made, lambda given: Calls.entered(self, made.callee, given)
+                made, lambda given: Expressions.entered(self, made.callee, given)
             )
             kind = kind_of(result)
             wider = kind if made.result is None else joined(made.result, kind, differ)

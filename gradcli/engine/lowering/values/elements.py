@@ -14,8 +14,7 @@ from ..held.kinds import Array, ListOrArray, Mixed, Record, Stored, Table
 from ..held.names import Fails, NotCompiled, Picks
 from ..held.ranges import Ints, Zipped
 from .arrays import MAX_ELEMENTS
-from .dicts import Key
-from .lists import Lists, Path
+from .containers import Containers, Key, Path
 from .parts import Step, has_arrays
 from .stored import Pending
 
@@ -24,7 +23,7 @@ NEW_AXIS = None
 Item = Step | EllipsisType | None
 
 
-class Elements(Lists):
+class Elements(Containers):
     """The lowering of indices and slices."""
 
     def expression(self, node: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 from ...ir.instructions import Check, Structural, Value
 from ...ir.scalars import WHERE
 from ...ir.types import F64, ArrayType, Type
-from .writing import Writer
+from .written_entries import Writer
 
 MOST = 4  # rows and columns
 LEAST = 2.0**-26  # of a pivot, for the largest element that its row had

@@ -1,4 +1,4 @@
-"""A loop of a frame as a region: some of its iterations, on the names of the frame."""
+"""A call of a function, or some iterations of a loop of a frame, as a region."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness, Slots
 from ..ir.builder import Builder
@@ -32,6 +33,66 @@ from .held.names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, 
 from .held.ranges import Items, Range
 from .loops.carried import Iteration, Loop
 from .statements import Lowering
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+class FrameCall(NamedTuple):
+    """A call in IR.
+
+    region   takes the parameters of the entries of the function and its arguments, in this order,
+             then the seed and the number of draws if it draws; gives the numbers of the result, and
+             then the number of draws
+    kind     the kind of the result
+    regions  those that it may call: functions that call themselves, and their derivatives
+    """
+
+    region: Region
+    kind: Kind
+    regions: Regions
+
+
+def given_in(lowering: Lowering, block: Block, entry: Entry) -> object:
+    """What a name with an entry holds, in new parameters of a region's block."""
+    given = tuple([Value(kind) for kind in parameters_of(entry)])
+    block.parameters += given
+    return enter(lowering, entry, iter(given))
+
+
+def lower_call(
+    function: Entry,
+    arguments: Sequence[Entry],
+    names: Sequence[str],
+    span: Span,
+    real: Scalar,
+    most: int | None = None,
+    draws: bool = False,
+) -> FrameCall:
+    """The region of a call of a function, or of a derivative of one, with arguments of these
+    entries, the last of which have `names`, in a run whose floats are `real`. Arrays of few
+    elements are one value of the result, as larger ones are. `draws`: whether the function draws
+    random numbers.
+
+    Raises NotCompiled; TooLong where that takes more instructions than `most`."""
+    block = Block()
+    lowering = Lowering(Builder(block, real, most), Liveness(()))
+    with lowering.at(span), naming_parameters(lowering.builder, block):
+        callee, *given = [given_in(lowering, block, entry) for entry in (function, *arguments)]
+        first = len(given) - len(names)
+        named = dict(zip(names, given[first:], strict=True))
+        if draws:
+            seed, drawn = Value(I64), Value(I64)
+            block.parameters += (seed, drawn)
+            lowering.begin_draws(seed, drawn)
+        result = lowering.in_memory(lowering.called(callee, given[:first], named))
+        kind = kind_of(result)
+        if not is_settled(kind):
+            raise NotCompiled("the result of this call isn't made of numbers")
+        block.results = (*flat(result), *lowering.values_in(lowering.unassigned))
+    return FrameCall(Region("call", block), kind, lowering.regions)
+
+
+# ---- loops ---------------------------------------------------------------------------------------
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 # What a loop goes over: the step of a range; or, in the sequence of the slot `SEQUENCE`, its items,
@@ -113,9 +174,8 @@ def entered(
     lowering = Lowering(Builder(block, real, most), liveness_of(node, alive))
     lowering.room = room
     for slot, entry in entries.items():
-        given = tuple([Value(kind) for kind in parameters_of(entry)])
-        block.parameters += given
-        lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
+        held = given_in(lowering, block, entry)
+        lowering.names.put([Name(lowering.frame, slot)], [held])
     return lowering, block
 
 
