@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, Instruction, Structural, Value
-from ...ir.scalars import WHERE
+from ...ir.numbers import Numbers
 from ...ir.types import BOOL, F64, I64, ArrayType, Type, dimensions, element_of, strides
 from ..copying import with_result
 
@@ -25,6 +25,7 @@ class Writer:
     def __init__(self, kind: Type) -> None:
         """`kind` is the type of the result."""
         self.builder, self.kind = Builder(Block()), kind
+        self.m = Numbers(self.builder)
 
     def written(self, made: Structural) -> list[Instruction] | None:
         """The instructions that give the result of an entry; None where it stays a call."""
@@ -44,29 +45,24 @@ class Writer:
         found: Value | None = write(self, *made.operands, **dict(made.options))
         return found
 
-    def array(self, numbers: Sequence[Value]) -> Value:
+    def array(self, numbers: Sequence[Any]) -> Value:
         """The result with these elements, row by row."""
         array = self.builder.zero(self.kind)
-        for k, number in enumerate(numbers):
+        for k, number in enumerate(map(self.m.value, numbers)):
             array = self.builder.put(array, self.builder.constant(k), number)
         return array
 
-    def swapped(
-        self, condition: Value, a: list[Value], b: list[Value]
-    ) -> tuple[list[Value], list[Value]]:
-        """Two rows, exchanged where a condition holds."""
-        choose = self.builder.operation
+    def element(self, array: Value, place: Value | int) -> Any:
+        """An element, for formulas."""
+        return self.m.number(self.builder.element(array, self.m.value(place)))
+
+    def swapped(self, condition: Any, a: list[Any], b: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Two rows of numbers, exchanged where a condition holds."""
         pairs = list(zip(a, b, strict=True))
         return (
-            [choose(WHERE, [condition, y, x]) for x, y in pairs],
-            [choose(WHERE, [condition, x, y]) for x, y in pairs],
+            [self.m.where(condition, y, x) for x, y in pairs],
+            [self.m.where(condition, x, y) for x, y in pairs],
         )
-
-    def op(self, name: str, *operands: Value) -> Value:
-        return self.builder.apply(name, list(operands))
-
-    def number(self, value: Any) -> Value:
-        return self.builder.constant(value)
 
 
 MOST_SORTED = 8  # elements
@@ -89,15 +85,14 @@ class Sorting(Writer):
     def argsort(self, x: Value, axis: int | None) -> Value:
         return self.array([place for _, place in self.ordered(x)])
 
-    def ordered(self, x: Value) -> list[list[Value]]:
+    def ordered(self, x: Value) -> list[list[Any]]:
         """The elements in ascending order, each with its place in the array."""
-        places = [self.number(k) for k in range(x.array_type.size)]
-        rows = [[self.builder.element(x, place), place] for place in places]
+        places = map(self.builder.constant, range(x.array_type.size))
+        rows = [[self.element(x, place), place] for place in places]
         for last in range(1, len(rows)):
             for k in range(last, 0, -1):
                 (a, _), (b, _) = rows[k - 1 : k + 1]
-                is_number = self.op("eq", b, b)
-                is_first = self.op("where", self.op("le", a, b), self.number(False), is_number)
+                is_first = self.m.where(a <= b, False, b == b)
                 rows[k - 1], rows[k] = self.swapped(is_first, rows[k - 1], rows[k])
         return rows
 
@@ -111,53 +106,50 @@ class Lookups(Writer):
         """Whether all are numbers or vectors of float64 or int64."""
         return all(len(dimensions(kind)) <= 1 and element_of(kind) in (F64, I64) for kind in kinds)
 
-    def at(self, vector: Value, place: Value) -> Value:
+    def at(self, vector: Value, place: Any) -> Any:
         """An element as a float."""
-        return self.builder.cast(self.builder.element(vector, place), F64)
+        return self.float(self.element(vector, place).v)
 
-    def segment(self, x: Value, points: Value, verified: bool = False) -> Value:
+    def float(self, value: Value) -> Any:
+        return self.m.number(self.builder.cast(value, F64))
+
+    def segment(self, x: Any, points: Value, verified: bool = False) -> Any:
         """The number of the segment between points that a number lies in: at a point the one to its
         right, outside the next. `verified`: steps back unless the points ascend."""
-        builder, n = self.builder, points.array_type.size
+        m, n = self.m, points.array_type.size
 
         def reach(place: Value, carried: Sequence[Value]) -> list[Value]:
-            (count, ascend, last), point = carried, self.at(points, place)
-            more = self.op("add", count, self.number(1))
-            reached = self.op("where", self.op("gt", point, x), count, more)  # nan reaches all
-            follows = self.op("where", ascend, self.op("ge", point, last), ascend)
-            return [reached, follows, point]
+            (count, ascend, last), point = map(m.number, carried), self.at(points, place)
+            reached = m.where(point > x, count, count + 1)  # nan reaches all
+            return list(map(m.value, (reached, m.where(ascend, point >= last, ascend), point)))
 
-        first = [self.number(0), self.number(True), self.number(-inf)]
-        count, ascend, _ = builder.loop(self.number(n), first, reach)
+        first = list(map(m.value, (0, True, -inf)))
+        count, ascend, _ = self.builder.loop(m.value(n), first, reach)
         if verified:
-            builder.add(Check(ascend))
-        before = self.op("sub", count, self.number(1))
-        return self.op("clip", before, self.number(0), self.number(max(n - 2, 0)))
+            self.builder.add(Check(ascend))
+        return m.clip(m.number(count) - 1, 0, max(n - 2, 0))
 
     def interp(self, x: Value, points: Value, values: Value) -> Value | None:
         """As NumPy has it. Steps back where a line gives nan."""
         if isinstance(x.type, ArrayType):
             return None
-        n, x = points.array_type.size, self.builder.cast(x, F64)
-        left = self.segment(x, points, verified=True)
-        right = self.op("minimum", self.op("add", left, self.number(1)), self.number(n - 1))
+        m, last, given = self.m, points.array_type.size - 1, self.float(x)
+        left = self.segment(given, points, verified=True)
+        right = m.minimum(left + 1, last)
         start, stop = self.at(points, left), self.at(points, right)
         low, high = self.at(values, left), self.at(values, right)
-        slope = self.op("div", self.op("sub", high, low), self.op("sub", stop, start))
-        line = self.op("add", self.op("mul", slope, self.op("sub", x, start)), low)
-        first, last = self.number(0), self.number(n - 1)
-        is_below = self.op("lt", x, self.at(points, first))
-        is_beyond = self.op("ge", x, self.at(points, last))
-        is_outside = self.op("where", is_below, is_below, is_beyond)
-        self.builder.add(Check(self.op("where", is_outside, is_outside, self.op("eq", line, line))))
-        inside = self.op("where", self.op("eq", x, start), low, line)
-        to_last = self.op("where", is_beyond, self.at(values, last), inside)
-        return self.op("where", is_below, self.at(values, first), to_last)
+        line = (high - low) / (stop - start) * (given - start) + low
+        is_below, is_beyond = given < self.at(points, 0), given >= self.at(points, last)
+        is_outside = m.where(is_below, is_below, is_beyond)
+        self.builder.add(Check(m.value(m.where(is_outside, is_outside, line == line))))
+        inside = m.where(given == start, low, line)
+        to_last = m.where(is_beyond, self.at(values, last), inside)
+        return m.value(m.where(is_below, self.at(values, 0), to_last))
 
     def interp_segments(self, x: Value, points: Value) -> Value | None:
         if isinstance(x.type, ArrayType):
             return None
-        return self.segment(self.builder.cast(x, F64), points)
+        return self.m.value(self.segment(self.float(x), points))
 
     entries: ClassVar[dict[str, Callable[..., Any]]] = {
         "interp": interp,
