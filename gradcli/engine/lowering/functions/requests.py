@@ -18,8 +18,8 @@ from ...ir.scalars import RESTATED, WHERE
 from ...ir.types import STACK, has_tangents
 from ...passes.copying import used
 from ...passes.derivatives.activity import varied
-from ...passes.derivatives.stretches import pull_back
 from ...passes.derivatives.tangents import Derivative, Derivatives
+from ...passes.derivatives.vjp import pull_back
 from ...passes.rules import NoRule
 from ..builtins.reductions import Options
 from ..held.branching import Scope
