@@ -36,15 +36,19 @@ class Expressions(Draws):
     def expression(self, node: Any) -> Any:
         """What a name can hold."""
         with self.at(node.span):
-            return self.whole(self.lazy(node))
+            return self.whole(self.lowered(node))
 
     def lazy(self, node: Any) -> Any:
         """What an expression holds. An array may be `Pending`."""
-        lower = _EXPRESSIONS.get(type(node))
         with self.at(node.span):
-            if lower is None:
-                raise NotCompiled("a module is not compiled")
-            return lower(self, node)
+            return self.lowered(node)
+
+    def lowered(self, node: Any) -> Any:
+        """The same, where its place is known."""
+        lower = _EXPRESSIONS.get(type(node))
+        if lower is None:
+            raise NotCompiled("a module is not compiled")
+        return lower(self, node)
 
     def condition(self, node: Any) -> Value:
         with self.at(node.span):
