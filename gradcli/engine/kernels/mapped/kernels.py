@@ -27,7 +27,7 @@ from ..frame_entries import Observed, observe_values
 from ..region_values import as_parameter, held_of
 from ..traced_lists import TracedList
 from ..variants import Variants
-from .calls import Argument
+from .arguments import Argument
 from .regions import MAPPED, MappedRegion, work_of_row
 
 
