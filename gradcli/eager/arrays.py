@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from ..engine.backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
 from ..engine.calls.calling import call_op
-from ..engine.compilation.declared_types import cast
+from ..engine.compilation.declarations import cast
 from ..engine.formulas.scalars import FAST
 from ..engine.operations.access import read_index
 from ..engine.operations.apply import apply

@@ -13,7 +13,6 @@ from .ad.forward import push
 from .ad.targets import ones_like, unit, verify_target, zeros_like
 from .backends.threads import on_threads as on_threads
 from .calls.calling import call_value
-from .calls.placing import PLACED
 from .compilation import compiled
 from .compilation.compiled import Compiled as Compiled
 from .compilation.compiler import Handlers
@@ -26,7 +25,7 @@ from .trace.run import Dispatch
 from .trace.run import Expectation as Expectation
 from .trace.run import Run as Run
 from .trace.run import Settings as Settings
-from .trace.running import running as running
+from .trace.run import running as running
 from .values.boxes import primal
 from .values.contents import plain
 from .values.kinds import (
@@ -46,7 +45,7 @@ from .values.sparse import Sparse, entries
 if TYPE_CHECKING:
     from .jacobian.plans import Plan
 
-HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, hot_calls, hot_loop)
+HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, hot_calls, hot_loop)
 DISPATCH = Dispatch(push, call_value)
 
 

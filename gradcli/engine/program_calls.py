@@ -46,7 +46,7 @@ from .program_values import (
     reverse_parts,
     takes,
 )
-from .trace.running import running
+from .trace.run import running
 
 __all__ = ["Answered", "Asked", "NoRule", "NotCompiled", "ProgramCall", "TooLong"]
 

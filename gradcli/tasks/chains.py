@@ -13,7 +13,7 @@ from ..engine.execution import Run
 from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.reasons import number_on
 from ..engine.explain.walks import Walk, partial_by
-from ..engine.trace.blanks import Blank
+from ..engine.trace.recording import Blank
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite, plain
 from ..engine.values.kinds import Variable, leaves, read
@@ -53,7 +53,7 @@ class Chains:
         number = number_on(source)
         if number is None or number < 0:
             return self.assigned.get(name)
-        return self.ancestry.record(number).site.span
+        return self.ancestry.trace.at(number).site.span
 
     # ---- connected -------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class Chains:
         """The steps of a chain: the source, and the operations that lead to the target."""
         steps = [self._source(source, name, self.brief(details.kept.get(chain[0].number)))]
         for n, before, skipped in chain[1:]:
-            partial = partial_by(self.run, self.ancestry.record(n), before)
+            partial = partial_by(self.run, self.ancestry.trace.at(n), before)
             gradient = self.brief(details.kept.get(n))
             steps.append(
                 self._step(
@@ -154,7 +154,7 @@ class Chains:
         """Where a link of a chain is, a record or a state of a variable, and the value that it
         has."""
         if n >= 0:
-            record = self.ancestry.record(n)
+            record = self.ancestry.trace.at(n)
             return record.site.span, record.y
         states = self.ancestry.trace.states[n]
         traced, span, _ = next((s for s in states if s[0][1] in seen), states[0])
@@ -167,7 +167,7 @@ class Chains:
         return Step(self.text(span) if span else "", "", span, value, None, gradient)
 
     def _step(self, number: int, partial: Any, gradient: Any, breaks: bool, skipped: int) -> Step:
-        record = self.ancestry.record(number)
+        record = self.ancestry.trace.at(number)
         site = record.site
         text = self.text(site.span)
         if site.of is not None and site.op is IDENTITY:

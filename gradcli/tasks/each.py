@@ -1,14 +1,20 @@
-"""The same work on many files: on several processes where they are many."""
+"""The same work on many files: on several processes where they are many and it is worth it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from ..diagnostics import Diagnostic
-from .cores import cores
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
 
 _Answer = TypeVar("_Answer")
 Diagnoses = Callable[[BaseException], Diagnostic]

@@ -14,10 +14,11 @@ from typing import Any
 
 from ..diagnostics import GradcliError, Source, Span
 from ..engine.execution import Run
-from ..engine.explain.ancestry import Ancestor, Ancestry
+from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.blame import declared
 from ..engine.explain.reasons import Reason
-from ..engine.trace.blanks import Blank
+from ..engine.trace.recording import Blank
+from ..engine.trace.records import Record
 from ..engine.values.boxes import primal
 from ..engine.values.contents import is_finite, plain
 from ..engine.values.kinds import show
@@ -82,7 +83,7 @@ _COMMUTATIVE = frozenset(("add", "mul"))
 def advice(
     run: Run,
     ancestry: Ancestry,
-    record: Ancestor | None,
+    record: Record | None,
     reason: Reason,
     names: Mapping[Span, Span],
 ) -> str:
@@ -98,8 +99,8 @@ def advice(
         for m in _matches(run, ancestry, root, table, record.number)
     ]
     for _, n in record.traced_operands():
-        if n >= 0 and _is_zero(ancestry.record(n).y):
-            found += _matches(run, ancestry, ancestry.record(n), LOSSY, n)
+        if n >= 0 and _is_zero(ancestry.trace.at(n).y):
+            found += _matches(run, ancestry, ancestry.trace.at(n), LOSSY, n)
     for match in sorted(found, key=lambda m: len(m.records), reverse=True):
         new, old = match.written(match.replacement, names), match.written(match.pattern, names)
         if match.works(derivative=reason.code != "nonfinite_value"):
@@ -113,12 +114,12 @@ def _is_zero(value: Any) -> bool:
     return type(value) in (float, int) and value == 0
 
 
-def _readers(ancestry: Ancestry, record: Ancestor) -> Iterator[Ancestor]:
+def _readers(ancestry: Ancestry, record: Record) -> Iterator[Record]:
     """The record, and what is soon computed from it."""
     reached = {record.number}
     yield record
     for number in range(record.number + 1, min(record.number + REACH, ancestry.trace.number)):
-        later = ancestry.record(number)
+        later = ancestry.trace.at(number)
         if not reached.isdisjoint(later.inputs):
             reached.add(number)
             yield later
@@ -133,7 +134,7 @@ class _Match:
     def __init__(self, run: Run, ancestry: Ancestry, pattern: str, replacement: str) -> None:
         self.run = run
         self.ancestry, self.pattern, self.replacement = ancestry, pattern, replacement
-        self.records: list[Ancestor] = []
+        self.records: list[Record] = []
         self.bound: dict[str, tuple[int | None, Any]] = {}  # number and primal
 
     def holds(self, node: program.Expression, number: int | None, value: Any) -> bool:
@@ -148,13 +149,13 @@ class _Match:
             return number is None and _same(node.value, value)
         if not isinstance(node, program.Apply) or number is None or number < 0:
             return _is_number(node) and number is None and _same(_number(node), value)
-        record = self.ancestry.record(number)
+        record = self.ancestry.trace.at(number)
         if record.site.of is not None or not self._operands_hold(node, record):
             return False
         self.records.append(record)
         return True
 
-    def _operands_hold(self, node: program.Apply, record: Ancestor) -> bool:
+    def _operands_hold(self, node: program.Apply, record: Record) -> bool:
         op = record.site.op.name
         parts = list(_operands(record))
         squares = op == "square" or (
@@ -198,7 +199,7 @@ class _Match:
         if number is not None:
             variable = declared(self.run, number)
             value = (
-                self.ancestry.record(number).y
+                self.ancestry.trace.at(number).y
                 if number >= 0
                 else None
                 if variable is None
@@ -227,18 +228,18 @@ class _Match:
         if number < 0:
             variable = declared(self.run, number)
             return "x" if variable is None else variable.name
-        span = self.ancestry.record(number).site.span
+        span = self.ancestry.trace.at(number).site.span
         return " ".join(names.get(span, span).text.split())
 
 
-def _operands(record: Ancestor) -> Iterator[tuple[int | None, Any]]:
+def _operands(record: Record) -> Iterator[tuple[int | None, Any]]:
     numbers = dict(record.traced_operands())
     for k, value in enumerate(record.operands):
         yield numbers.get(k), value
 
 
 def _matches(
-    run: Run, ancestry: Ancestry, root: Ancestor, table: Mapping[str, str], at: int
+    run: Run, ancestry: Ancestry, root: Record, table: Mapping[str, str], at: int
 ) -> Iterator[_Match]:
     """The formulas of a table that end in `root` and go through the record `at`."""
     for pattern, replacement in table.items():

@@ -1,20 +1,22 @@
 """`trace`: what a run recorded, operation by operation, with cotangents after a sweep.
 
-The program runs once with a trace that keeps everything, active or not.
-"""
+The program runs once with a trace that keeps everything, active or not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from ..diagnostics import Diagnostic, GradcliError, shortened
+from ..diagnostics import Diagnostic, GradcliError, Span, shortened
 from ..engine.backends.backend import shape_of
 from ..engine.execution import Execution, running
-from ..engine.explain.ancestry import Ancestor, Ancestry
+from ..engine.explain.ancestry import Ancestry
 from ..engine.explain.reasons import number_on
 from ..engine.explain.walks import partial_by, walks
-from ..engine.trace.keeping import KeepingTrace
+from ..engine.trace.keeping import Iteration, KeepingTrace
+from ..engine.trace.records import Record
 from ..engine.trace.unregistered import UnregisteredError
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import is_number, leaves, read, show, show_shape
@@ -22,9 +24,79 @@ from ..lang import program
 from .answer import Answer, verify_inputs, verify_used
 from .chains import Chains
 from .evaluation import Options
-from .folding import Fold, Item, fold, inside, stand_ins
 from .second_runs import keeping_execution
 from .traced import Entry, Loop, Operation, Source, Traced, shown
+
+
+@dataclass(slots=True)
+# ---- loops, folded: which records are of which iteration, and which are shown --------------------
+
+
+class Fold:
+    """A loop that ran once: what is in each of its iterations."""
+
+    span: Span
+    iterations: list[list[Item]] = field(default_factory=list)
+
+
+Item: TypeAlias = int | Fold
+
+
+def fold(numbers: Sequence[int], iterations: Sequence[Iteration], end: int) -> list[Item]:
+    """The numbers of records, in order, with those in iterations as loops. `end` is the number
+    after the last record. A loop without any of them is left out."""
+    return _fold(numbers, 0, end, iterations, 0, len(iterations))
+
+
+def _fold(
+    numbers: Sequence[int], begin: int, end: int, iterations: Sequence[Iteration], k: int, last: int
+) -> list[Item]:
+    """The records from `begin` to `end`, with the iterations from the index `k` to `last`."""
+    items: list[Item] = []
+    loop: tuple[Fold, object] | None = None
+    while k < last:
+        iteration = iterations[k]
+        stop = end if iteration.end is None else iteration.end
+        after = last if iteration.after is None else iteration.after
+        if loop is None or loop[0].span != iteration.loop or loop[1] is not iteration.calls:
+            items += _between(numbers, begin, iteration.begin)
+            loop = Fold(iteration.loop), iteration.calls
+            items.append(loop[0])
+            begin = iteration.begin
+        # What a `while` did to decide is of the iteration that it decided on.
+        condition = _between(numbers, begin, iteration.begin)
+        body = _fold(numbers, iteration.begin, stop, iterations, k + 1, after)
+        loop[0].iterations.append([*condition, *body])
+        begin, k = stop, after
+    items += _between(numbers, begin, end)
+    return [i for i in items if not isinstance(i, Fold) or any(i.iterations)]
+
+
+def _between(numbers: Sequence[int], begin: int, end: int) -> Sequence[int]:
+    return numbers[bisect_left(numbers, begin) : bisect_left(numbers, end)]
+
+
+def inside(items: Sequence[Item]) -> list[int]:
+    """All numbers in items and their loops."""
+    found: list[int] = []
+    for item in items:
+        if isinstance(item, Fold):
+            for iteration in item.iterations:
+                found += inside(iteration)
+        else:
+            found.append(item)
+    return found
+
+
+def stand_ins(folded: Fold, key: Callable[[int], object]) -> dict[int, int]:
+    """For each number in a loop that isn't in its last iteration with any, the number there of the
+    same operation, if there is one. `key` tells what is the same."""
+    *others, last = [inside(iteration) for iteration in folded.iterations if inside(iteration)]
+    places = {key(n): n for n in last}
+    return {n: places[key(n)] for other in others for n in other if key(n) in places}
+
+
+# ---- operations ----------------------------------------------------------------------------------
 
 
 def trace(
@@ -106,7 +178,7 @@ class _Tracer:
             if number in read or not (self.options.of or self.options.wrt)
         ]
         traced.operations = len(numbers)
-        traced.size = sum(_bytes(self.ancestry.record(n).y) for n in numbers)
+        traced.size = sum(_bytes(self.ancestry.trace.at(n).y) for n in numbers)
 
     # ---- between ---------------------------------------------------------------------------------
 
@@ -164,7 +236,7 @@ class _Tracer:
 
     def _entry(self, item: Item) -> Entry:
         if not isinstance(item, Fold):
-            return self._operation(self.ancestry.record(item))
+            return self._operation(self.ancestry.trace.at(item))
         numbers = [n for iteration in item.iterations for n in inside(iteration)]
         last = next(i for i in reversed(item.iterations) if i)
         self.earlier.update(stand_ins(item, self._place))
@@ -173,16 +245,16 @@ class _Tracer:
             shortened(item.span.text.partition("{")[0].strip()),
             len(item.iterations),
             len(numbers),
-            sum(_bytes(self.ancestry.record(n).y) for n in numbers),
+            sum(_bytes(self.ancestry.trace.at(n).y) for n in numbers),
             tuple(map(self._entry, last)),
         )
 
     def _place(self, number: int) -> object:
         """What is the same for the same operation of two iterations."""
-        record = self.ancestry.record(number)
+        record = self.ancestry.trace.at(number)
         return record.site.op, record.site.of, record.site.span, record.calls
 
-    def _operation(self, record: Ancestor) -> Operation:
+    def _operation(self, record: Record) -> Operation:
         site, y, inputs = record.site, record.y, tuple(dict.fromkeys(record.inputs))
         active = record.number in self.trace.active
         return Operation(
@@ -202,7 +274,7 @@ class _Tracer:
             active,
         )
 
-    def _operands(self, record: Ancestor) -> tuple[int | str, ...]:
+    def _operands(self, record: Record) -> tuple[int | str, ...]:
         traced, found = dict(record.traced_operands()), list[int | str]()
         for k, operand in enumerate(record.operands):
             if k in traced:
@@ -217,7 +289,7 @@ class _Tracer:
         """The number of a record; of a leaf one that is the same in every run."""
         return n if n >= 0 else self.leaves.setdefault(n, -len(self.leaves) - 1)
 
-    def _partial(self, record: Ancestor, n: int) -> Any:
+    def _partial(self, record: Record, n: int) -> Any:
         if n >= 0 and n not in self.trace.active:
             return None
         try:

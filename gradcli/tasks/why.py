@@ -308,7 +308,7 @@ class _Why:
 
     def _is_container(self, record: int) -> bool:
         """Whether the elements of a record's value come from several operands."""
-        op = self.ancestry.record(record).site.op
+        op = self.ancestry.trace.at(record).site.op
         return bool(op.linear) and op.category == "shape"
 
     def _zero(self, target: Part, walked: Walk, number: int) -> Verdict:
@@ -317,7 +317,7 @@ class _Why:
         at = number
         while at in walked.onward:
             edge = walked.onward[at]
-            record = self.ancestry.record(edge.record)
+            record = self.ancestry.trace.at(edge.record)
             if edge.share != 0:
                 return Verdict(number, "zero", cancelled(record.site.span), edge.record)
             if edge.cotangent != 0:
@@ -335,9 +335,9 @@ class _Why:
         linked = self._way_to(target).linked
         ahead = min((n for n in linked if n >= 0 and at in self.ancestry.inputs(n)), default=-1)
         if walked.masks is not None and ahead >= 0 and ahead not in walked.masks:
-            edge, record = Edge(ahead, 1.0, 0.0), self.ancestry.record(ahead)
+            edge, record = Edge(ahead, 1.0, 0.0), self.ancestry.trace.at(ahead)
             return Verdict(number, "zero", zero_reason(self.run, record, at, edge), ahead)
-        span = self.ancestry.record(at).site.span if at >= 0 else None
+        span = self.ancestry.trace.at(at).site.span if at >= 0 else None
         return Verdict(
             number,
             "zero",

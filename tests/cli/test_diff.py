@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcli.tasks.comparing import distances
 from gradcli.tasks.comparison import Tolerance
-from gradcli.tasks.distances import distances
 
 Run = Callable[..., Any]
 X = "var x = [1.0, 2.0, 3.0] in (0, 4)\n"

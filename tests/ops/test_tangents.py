@@ -15,7 +15,7 @@ import pytest
 from gradcli.engine.ad.reverse import sweep
 from gradcli.engine.backends.backend import CPU
 from gradcli.engine.operations.rules import Language, Value, array_language
-from gradcli.engine.trace.blanks import Blank
+from gradcli.engine.trace.recording import Blank
 from gradcli.engine.values.boxes import primal
 from gradcli.ops import OPS
 from gradcli.ops.op import Op

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcli.tasks.cores import cores
+from gradcli.tasks.each import cores
 
 
 def test_there_is_a_core() -> None:

@@ -14,10 +14,9 @@ from typing import Any
 
 from ...ops import OPS
 from ..operations.rows.separation import SeparationError, separate_by_index, separate_group
-from ..trace.records import Record, path
+from ..trace.records import Record, newest_first, path, record_in
 from ..trace.run import Run
 from ..trace.tape import Segment, Traced, reachable
-from ..trace.windows import STRIDE, inputs_of
 from ..values.lanes import Group, Lanes, common
 
 MERGE, PICK, PLACE = OPS["merge_rows"], OPS["pick_rows"], OPS["place_rows"]
@@ -33,9 +32,9 @@ def separate_by_origin(run: Run, targets: Sequence[Traced], sources: Iterable[An
         if type(source) is not tuple or source[1] < 0:
             continue
         _, number, segment = source
-        k = (number - segment.first) * STRIDE
-        if segment.records[k].op is MERGE and _reaches_past(targets, source):
-            options = segment.records[k + 4]
+        record = record_in(segment, number)
+        if record.site.op is MERGE and _reaches_past(targets, source):
+            options = record.options
             if len(options["groups"]) > 1:
                 separate_by_index(run, options["group"], options["indices"])
             separate_group(run, options["group"])  # the other rows lack the value
@@ -45,20 +44,19 @@ def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
     """Whether a target depends on a value that was merged into the source along a path that doesn't
     go through the source."""
     needed, origins = {target[1] for target in targets}, {source[1]}
-    for segment in reachable([target[2] for target in targets] + [source[2]], 0):
-        records = segment.records
-        for k in range(len(records) - STRIDE, -1, -STRIDE):
-            if not origins:
-                return False
-            number = segment.first + k // STRIDE
-            if number in origins:
-                if number in needed and number != source[1]:
-                    return True
-                origins.remove(number)
-                if records[k].op in (MERGE, PICK):
-                    origins.update(inputs_of(records[k + 1], records[k + 2]))
-            elif number in needed:
-                needed.update(inputs_of(records[k + 1], records[k + 2]))
+    segments = reachable([target[2] for target in targets] + [source[2]], 0)
+    for segment, number in newest_first(segments):
+        if not origins:
+            return False
+        if number in origins:
+            if number in needed and number != source[1]:
+                return True
+            origins.remove(number)
+            record = record_in(segment, number)
+            if record.site.op in (MERGE, PICK):
+                origins.update(record.inputs)
+        elif number in needed:
+            needed.update(record_in(segment, number).inputs)
     return not origins.isdisjoint(needed)  # the rest are leaves
 
 

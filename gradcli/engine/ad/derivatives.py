@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...diagnostics import Span
-from ..trace.blanks import blank
+from ..trace.recording import blank
 from ..trace.run import Run, Unconnected
 from ..trace.tape import Site, Traced
 from ..trace.unregistered import request

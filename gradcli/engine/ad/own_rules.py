@@ -3,11 +3,13 @@
 The rule gets the cotangent of the result, in the structure of the result, and returns one gradient
 for each parameter. Its work is always recorded, as a rule may ask for derivatives itself: on the
 trace if the sweep is recorded, otherwise into a segment that is dropped afterwards.
-"""
+
+A record keeps values without references to the segment that it is in: a segment that refers to
+itself would never be freed by reference counting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any, NamedTuple
@@ -18,15 +20,58 @@ from ..backends.backend import shape_of
 from ..operations.invoke import call_function
 from ..operations.rows.separation import for_each_part, separate_group
 from ..trace.keeping import KeepingTrace
-from ..trace.pullbacks import Passed, Pullback, ReverseSweep
+from ..trace.pullbacks import Passed, Pullback
 from ..trace.run import Run
-from ..trace.tape import Segment, Site, Trace
+from ..trace.tape import Segment, Site, Trace, Traced
 from ..trace.unregistered import UnregisteredError
-from ..values.boxes import primal
+from ..values.boxes import level_of, primal, up_to
 from ..values.kinds import Cell, Code, Function, List, leaves, map_structure, read
 from ..values.lanes import Group, Lanes, common
-from .held_values import Held, unshelve
 from .rule_answers import RuleAnswer, marked
+from .sweep import Sweep
+
+# ---- what a record keeps -------------------------------------------------------------------------
+
+
+class Held:
+    """A traced value as a record keeps it: without its segment, which may be the record's own."""
+
+    __slots__ = ("number", "primal")
+
+    def __init__(self, primal: Any, number: int) -> None:
+        self.primal, self.number = primal, number
+
+
+def shelve(value: Any, level: int, held: list[Traced]) -> Any:
+    """A value in the form that a record of a trace keeps: without variables and without boxes above
+    the level of the trace. Values traced at this level become `Held`, and are appended to
+    `held`."""
+
+    def put(item: Any) -> Any:
+        item = up_to(read(item), level)
+        if level_of(item) != level:
+            return item
+        held.append(item)
+        return Held(item[0], item[1])
+
+    return map_structure(put, value)
+
+
+def unshelve(value: Any, segment: Segment) -> Any:
+    """The value that `shelve` made `value` of, for a record of `segment`."""
+    return map_structure(
+        lambda v: (v.primal, v.number, segment.holder(v.number)) if type(v) is Held else v, value
+    )
+
+
+def numbered(value: Any, counts: Callable[[Any], bool]) -> Any:
+    """The structure of a value with running numbers from 0 for the items where `counts` holds, and
+    None for the others."""
+    numbers = iter(range(2**62))
+    return map_structure(lambda item: next(numbers) if counts(item) else None, value)
+
+
+# ---- the record ----------------------------------------------------------------------------------
 
 
 class Captured(NamedTuple):
@@ -70,7 +115,7 @@ class OwnCall(Pullback):
         self.captured = captured
         self.body = body
 
-    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
+    def pull(self, sweep: Sweep, record: Passed) -> None:
         """Pulls the cotangent of the record back to its inputs. Raises GradcliError where there is
         no rule, and where the rule fails or returns something that is no gradient."""
         run, segment = sweep.run, sweep.segment
@@ -115,7 +160,7 @@ class OwnCall(Pullback):
                 if isinstance(segment.trace, KeepingTrace):
                     segment.trace.declined[numbers[k]] = site, rule.code.node
 
-    def _through_body(self, sweep: ReverseSweep, g: Any) -> None:
+    def _through_body(self, sweep: Sweep, g: Any) -> None:
         """Passes the cotangents of the outputs on to the values that the body returned."""
         for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
             if type(part) is Held and cotangent is not None:
@@ -170,7 +215,7 @@ def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -
     return GradcliError(Diagnostic("E317", message, function.span, help=help, calls=calls))
 
 
-def _of_one_group(sweep: ReverseSweep, dy: Any) -> tuple[Group | None, Any]:
+def _of_one_group(sweep: Sweep, dy: Any) -> tuple[Group | None, Any]:
     """The group of rows that a cotangent has in common, and the cotangent with all its parts lifted
     to this group. The group is None for a cotangent that all rows share."""
     inner = [primal(part) for part in leaves(dy)]

@@ -6,13 +6,12 @@ from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import is_complex, shape_of
-from ..formulas.derivative_ops import cotangent_op
-from ..formulas.differentiation import partial_formula
+from ..formulas.differentiation import cotangent_op, partial_formula
 from ..operations.apply import apply
 from ..operations.rows.narrowing import pick_shared
 from ..operations.rows.separation import SeparationError
-from ..trace.blanks import Blank
 from ..trace.pullbacks import Passed
+from ..trace.recording import Blank
 from ..trace.tape import Site
 from ..trace.windows import inputs_of, operands_of
 from ..values.boxes import primal

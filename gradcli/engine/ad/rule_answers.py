@@ -13,7 +13,7 @@ from ...ops import OPS
 from ...structs import Struct
 from ..backends.backend import shape_of
 from ..operations.apply import apply, to_array
-from ..operations.iteration import unpacked
+from ..operations.sequences import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal

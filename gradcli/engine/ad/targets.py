@@ -10,8 +10,8 @@ from ...diagnostics import Span
 from ...ops import OPS
 from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
 from ..operations.apply import apply, to_array
-from ..operations.iteration import unpacked
 from ..operations.rows.narrowing import narrow_recorded
+from ..operations.sequences import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..values.boxes import primal

@@ -14,9 +14,8 @@ from ..ad.derivatives import detach, grad, hvp, jvp, vjp
 from ..analysis.requests import is_request
 from ..backends.backend import shape_of
 from ..operations.apply import to_array
-from ..operations.iteration import LAZY
-from ..operations.rows.ranges import RowRange
 from ..operations.rows.separation import uniform_value
+from ..operations.sequences import LAZY, RowRange
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal

@@ -14,7 +14,7 @@ from ..lanes.mapping import call_mapped
 from ..operations.apply import apply
 from ..operations.instances import call_member
 from ..operations.invoke import call_function
-from ..operations.iteration import unpacked
+from ..operations.sequences import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal

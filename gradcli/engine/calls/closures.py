@@ -1,5 +1,5 @@
 """Calls as closures: of values, of builtins in place, of builtins that need the engine, and of
-methods."""
+methods. Those of which an instance may come also take the path of their result (`paths.py`)."""
 
 from __future__ import annotations
 
@@ -7,36 +7,38 @@ from collections.abc import Callable
 from typing import Any
 
 from ...lang import program
-from ...ops import BUILTINS, registry
+from ...ops import BUILTINS, OPS, registry
 from ...ops.elsewhere import suggestion
 from ..analysis.requests import TAPE_REQUESTS
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import deciding
+from ..compilation.paths import compile_part, inside, may_make
 from ..operations.access import VIEWS, dict_view, member
 from ..operations.apply import apply
 from ..operations.invoke import CALL
 from ..trace.tape import Site
 from ..transforms import tape_members
 from ..values.contents import plain
-from ..values.kinds import UNSET, Function, Instance, Namespace, Tape, Transform, read
+from ..values.kinds import UNSET, Function, Instance, List, Namespace, Tape, Transform, read
 from . import builtins
 from .calling import caller, run_op
 
 # ---- calls ---------------------------------------------------------------------------------------
 
 
-def compile_arguments(
-    c: Compiler, arguments: tuple[program.Argument, ...]
-) -> tuple[list[Closure], list[tuple[str, Closure]]]:
-    positional = [c.expression(a.value) for a in arguments if not a.keyword]
-    return positional, [(a.keyword, c.expression(a.value)) for a in arguments if a.keyword]
-
-
-def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
+def compile_call(c: Compiler, node: program.Call) -> Closure:
     """The closure of a call; it also takes the path that the result goes to: `(frame, path)`."""
     callee = c.expression(node.callee)
-    positional, keywords = compile_arguments(c, node.arguments)
     site, make = Site(CALL, node.span), caller(c, node.span)
+    if _make_instances(c, node.arguments):
+        placed = _placed_arguments(c, node.arguments)
+
+        def call_placed(frame: list[Any], path: str | None = None) -> Any:
+            function = callee(frame)
+            return make(frame[0], function, *placed(frame, function, [], path), site, path)
+
+        return call_placed
+    positional, keywords = _plain_arguments(c, node.arguments)
 
     def call(frame: list[Any], path: str | None = None) -> Any:
         function = callee(frame)
@@ -45,6 +47,56 @@ def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
         return make(frame[0], function, arguments, given, site, path)
 
     return call
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+_APPEND = OPS["append"]
+
+
+def _plain_arguments(
+    c: Compiler, arguments: tuple[program.Argument, ...]
+) -> tuple[list[Closure], list[tuple[str, Closure]]]:
+    positional = [c.expression(a.value) for a in arguments if not a.keyword]
+    return positional, [(a.keyword, c.expression(a.value)) for a in arguments if a.keyword]
+
+
+def _make_instances(c: Compiler, arguments: tuple[program.Argument, ...]) -> bool:
+    return any([may_make(c, a.value) for a in arguments])  # noqa: C419
+
+
+def _placed_arguments(
+    c: Compiler, arguments: tuple[program.Argument, ...]
+) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
+    """The closure of the arguments of a call after the `first` ones; those of a module get the
+    paths of its parameters."""
+    parts = [(a.keyword, compile_part(c, a.value)) for a in arguments]
+
+    def evaluate(
+        frame: list[Any], callee: Any, first: list[Any], path: str | None
+    ) -> tuple[list[Any], dict[str, Any]]:
+        given, keywords = list(first), {}
+        for keyword, part in parts:
+            value = part(frame, _argument_path(callee, first, path, keyword or len(given)))
+            if keyword:
+                keywords[keyword] = value
+            else:
+                given.append(value)
+        return given, keywords
+
+    return evaluate
+
+
+def _argument_path(callee: Any, first: list[Any], path: str | None, key: int | str) -> str | None:
+    """The path that an argument gets, by position or keyword: a module keeps it under the
+    parameter's name, `append` as last item."""
+    if type(callee) is Function and callee.code.members is not None:
+        parameters = [name for name, _, _ in callee.code.parameters]
+        name = key if isinstance(key, str) else parameters[key] if key < len(parameters) else None
+        return inside(path, f".{name}")
+    if callee is _APPEND and first and type(first[0]) is List:
+        return inside(path, f"[{len(first[0])}]")
+    return None
 
 
 # ---- builtins in place ---------------------------------------------------------------------------
@@ -109,6 +161,21 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
     return call
 
 
+def compile_append(c: Compiler, node: program.Apply) -> Closure:
+    """The closure of an `append` to a list, of a value of which an instance may come."""
+    assert node.operands[0] is not None
+    assert node.operands[1] is not None
+    items, value = c.expression(node.operands[0]), compile_part(c, node.operands[1])
+    site = Site(node.op, node.span)
+
+    def append(frame: list[Any], path: str | None = None) -> Any:
+        old = items(frame)
+        new = value(frame, _argument_path(node.op, [old], path, 1))
+        return run_op(frame[0], site, [old, new], {})
+
+    return append
+
+
 def _is_constant(node: program.Expression) -> bool:
     return isinstance(node, program.Constant) or (
         isinstance(node, program.ListDisplay) and all(map(_is_constant, node.items))
@@ -147,10 +214,21 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 # ---- method calls --------------------------------------------------------------------------------
 
 
-def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
-    receiver, method = c.expression(node.receiver), compile_method(c, node)
-    positional, keywords = compile_arguments(c, node.arguments)
+def compile_method_call(c: Compiler, node: program.MethodCall) -> Closure:
+    receiver, method = c.expression(node.receiver), _compile_method(c, node)
     site, name, make = Site(CALL, node.span), node.name, caller(c, node.span)
+    if _make_instances(c, node.arguments):
+        placed = _placed_arguments(c, node.arguments)
+
+        def call_placed(frame: list[Any], path: str | None = None) -> Any:
+            run, value = frame[0], receiver(frame)
+            if type(value) is Tape:
+                return tape_members.call(run, value, name, *placed(frame, None, [], None), site)
+            callee, first = method(frame, value)
+            return make(run, callee, *placed(frame, callee, first, path), site, path)
+
+        return call_placed
+    positional, keywords = _plain_arguments(c, node.arguments)
 
     def call(frame: list[Any], path: str | None = None) -> Any:
         run = frame[0]
@@ -169,7 +247,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
     return call
 
 
-def compile_method(
+def _compile_method(
     c: Compiler, node: program.MethodCall
 ) -> Callable[[list[Any], Any], tuple[Any, list[Any]]]:
     """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import

@@ -16,14 +16,13 @@ from ...lang import program
 from ...lang.program.walks import statements
 from ...ops import OPS
 from ...ops.op import Op
-from ..ad.held_values import numbered, shelve
-from ..ad.own_rules import Captured, OwnCall, captured_error, opaque_error
+from ..ad.own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
 from ..backends.backend import is_inexact
 from ..compilation.compiler import Closure
-from ..trace.blanks import blank
+from ..trace.recording import blank
+from ..trace.records import record_in
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, Trace, Traced, leaf_numbers
-from ..trace.windows import STRIDE, inputs_of
 from ..values.boxes import Dual, level_of, levels_of, primal, up_to
 from ..values.contents import contents
 from ..values.kinds import FRAME_HEAD, UNSET, Code, List, Variable, leaves, map_structure, read
@@ -276,11 +275,9 @@ def _outside(
         if newest_leaf < number < since:
             found.append(((None, number, segment), use))
         elif number >= since:
-            at = (number - segment.first) * STRIDE
-            site, in0, in1 = segment.records[at : at + 3]
-            pending += [
-                (i, segment.holder(i), site.span) for i in inputs_of(in0, in1) if i not in seen
-            ]
+            record = record_in(segment, number)
+            use = record.site.span
+            pending += [(i, segment.holder(i), use) for i in record.inputs if i not in seen]
     return found
 
 

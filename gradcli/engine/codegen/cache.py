@@ -20,6 +20,7 @@ from ...safe_files import own_folder, plain_file
 
 VARIABLE = "GRADCLI_CACHE_DIR"
 LIMIT = 2**25  # bytes of all files
+REMOVED_PER = LIMIT // 16  # after so many bytes written, the oldest files are removed
 LEAST = 2**12  # bytes that a file takes on the disk, however small it is
 DIGEST = 32  # bytes
 FOR_OTHERS = 0o077  # permissions that the folder may not give
@@ -80,7 +81,8 @@ class _Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.until_removal = 0  # bytes to write
+        # Bytes to write. A removal looks at all files: of processes that write little, few do it.
+        self.until_removal = int.from_bytes(os.urandom(4), "little") % REMOVED_PER
 
     def code(self, made_of: bytes, make: Callable[[], bytes]) -> bytes:
         name = _name(made_of)
@@ -116,7 +118,7 @@ class _Folder:
         self.until_removal -= max(len(code), LEAST)
         if self.until_removal < 0:
             self.remove_oldest()
-            self.until_removal = LIMIT // 16
+            self.until_removal = REMOVED_PER
 
     def remove_oldest(self) -> None:
         """Removes the oldest files until the rest is within the limit, also those of killed

@@ -52,6 +52,7 @@ class Kernel:
         self._size = sum([size_of(each.block) for each in (region, *others)])
         self._has_each = has_each(region, *others)
         self._left: int | None = None  # what `_work_left` returns, once that is known
+        self._is_noted = False  # whether an earlier process found that machine code pays
         self._text: Callable[..., tuple[Any, ...]] | None = None
         self._code: Callable[..., tuple[Any, ...]] | None = None
 
@@ -73,7 +74,7 @@ class Kernel:
                 except OutOfWork:
                     self._left = 0
             if self._code is None:
-                if not self._has_each:
+                if not (self._has_each or self._is_noted):
                     remember(_note(*regions), 1)
                 self._code = _machine_code(*regions, self._size, self._stack_bytes)
                 self._regions = None
@@ -89,7 +90,7 @@ class Kernel:
             if self._has_each:
                 self._left = 0  # as text, it would be no quicker than the interpreter
             elif self._left and remembered(_note(region, others)):
-                self._left = 0
+                self._is_noted, self._left = True, 0
         return self._left
 
 

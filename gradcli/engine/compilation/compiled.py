@@ -9,8 +9,7 @@ from ...lang.program.walks import own_cells
 from ...platform.collector import collector_paused
 from ..analysis.declared import declarations
 from ..analysis.facts import Facts
-from ..trace.run import Run, Settings
-from ..trace.running import running
+from ..trace.run import Run, Settings, running
 from ..values.kinds import FRAME_HEAD, UNSET, Cell, Namespace
 from .compiler import Compiler, Handlers
 from .sequence import Statement, compile_block

@@ -12,15 +12,14 @@ from ..backends.tiers import policy
 from ..trace.run import Settings
 from ..values.kinds import FRAME_HEAD, Variable
 
-Closure: TypeAlias = Callable[[list[Any]], Any]
+Closure: TypeAlias = Callable[..., Any]  # of a frame
 # what a name of the frame is called from the top level
 Path: TypeAlias = Callable[[list[Any]], str]
 
 
 class Handlers(NamedTuple):
-    """The functions that compile each class of nodes: `(compiler, node) -> closure`. `placed` has
-    those for expressions whose value may hold a new module instance; their closures take its path
-    (`paths.py`).
+    """The functions that compile each class of nodes: `(compiler, node) -> closure`. The closures
+    of expressions whose value may hold a new module instance also take its path (`paths.py`).
 
     hot_calls  `(compiler, place)` -> an object with `call`, which makes the calls there as
                `call_value` does; None to have the interpreter make them
@@ -30,7 +29,6 @@ class Handlers(NamedTuple):
 
     expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
     statements: Mapping[type, Callable[[Compiler, Any], Closure]]
-    placed: Mapping[type, Callable[[Compiler, Any], Callable[[list[Any], str | None], Any]]]
     hot_calls: Callable[[Compiler, Span], Any]
     hot_loop: Callable[[Compiler, program.While | program.For], Any]
 

@@ -1,13 +1,16 @@
-"""Declarations: `var`, `frozen` and `const` at the top level and in modules."""
+"""Declarations: `var`, `frozen` and `const` at the top level and in modules. A value, also one from
+outside, is converted to the dtype of its declaration, and must have its shape."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
+from ...diagnostics import Diagnostic, GradcliError
 from ...lang import program
 from ...ops import OPS
 from ..analysis.declared import declared_names
+from ..backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
 from ..operations.apply import to_array
 from ..operations.list_arrays import plain_array
 from ..operations.rows.separation import separate_running_rows
@@ -16,11 +19,216 @@ from ..trace.tape import Site
 from ..trace.variables import attach
 from ..values.boxes import primal
 from ..values.contents import contents
-from ..values.kinds import Instance, List, Variable, describe, is_number, read, set_slot
+from ..values.kinds import Instance, List, Variable, describe, is_number, read, set_slot, show_shape
+from ..values.lanes import Lanes
 from .compiler import Compiler
-from .declared_types import typed
-from .given_values import from_outside
 from .paths import compile_part
+
+# ---- declared types ------------------------------------------------------------------------------
+
+
+_OF_PYTHON = {bool: "b", int: "i", float: "f", complex: "c"}
+_KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
+
+
+def dtype_of(run: Run, spec: program.TypeSpec) -> str:
+    return run.settings.dtype if spec.dtype == "float" else spec.dtype
+
+
+def typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, code: str) -> Any:
+    """Converts a value to its declared dtype. Raises GradcliError where dtype or shape don't
+    fit."""
+    dtype = dtype_of(run, spec)
+    if not fits(value, dtype):
+        run.fail(
+            code,
+            f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}",
+            node.span,
+        )
+    verify_shape(run, shape_of(value), spec, node, code)
+    return cast(run, value, dtype)
+
+
+def fits(value: Any, dtype: str) -> bool:
+    """Whether a value is a number, or an array of numbers, of no wider kind than a dtype is."""
+    kind = value.dtype.kind if hasattr(value, "dtype") else _OF_PYTHON.get(type(value))
+    return kind is not None and "bifc".index(kind) <= "bifc".index(_KINDS[dtype])
+
+
+def verify_shape(
+    run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node: program.Declare, code: str
+) -> None:
+    if spec.shape is ...:
+        return
+    declared, name = spec.shape or (), node.slot.name
+
+    def refuse() -> NoReturn:
+        text = f"`{name}` is declared with shape {_show_declared(declared)}"
+        run.fail(code, f"{text}, and the value has {show_shape(shape)}", node.span)
+
+    if len(declared) != len(shape):
+        refuse()
+    for wanted, n in zip(declared, shape, strict=True):
+        if isinstance(wanted, str):
+            first = run.sizes.setdefault(wanted, (n, node.span))
+            if first[0] != n:
+                run.fail(
+                    code,
+                    (
+                        f"`{wanted}` is {n} in the shape {show_shape(shape)} of `{name}`, and "
+                        f"{first[0]} elsewhere"
+                    ),
+                    node.span,
+                    help=f"`{wanted}` got its size at {first[1]}",
+                )
+        elif wanted is not None and wanted != n:
+            refuse()
+
+
+def _show_declared(shape: tuple[int | str | None, ...]) -> str:
+    sizes = ", ".join("_" if n is None else str(n) for n in shape)
+    return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
+
+
+def cast(run: Run, value: Any, dtype: str) -> Any:
+    """Converts a number or array to a dtype that can hold it."""
+    if dtype_name(value) == dtype:
+        return value
+    if type(value) is Lanes:
+        return Lanes(value.array.astype(dtype), value.group)
+    if shape_of(value):
+        # arrays are never changed while anybody else holds them
+        return value.astype(dtype, copy=False)
+    if dtype == "float32":
+        return run.backend.xp.float32(value)
+    scalar = {"float64": float, "int64": int, "bool": bool, "complex128": complex}[dtype](value)
+    return scalar
+
+
+# ---- values from outside -------------------------------------------------------------------------
+
+
+_EXACT = 2**53  # up to here float64 holds every integer
+
+
+def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Declare) -> Any:
+    """Converts a value from outside to the declared dtype, else to that of the value in the
+    program, else ints to floats. Raises GradcliError (E005) for what doesn't fit."""
+    run.used_inputs.add(name)
+    # numbers in another machine's order of bytes
+    if getattr(given, "strides", None) and not given.dtype.isnative:
+        given = given.astype(given.dtype.newbyteorder("="))
+    is_array = type(given) is CPU.ndarray and run.backend is CPU and given.shape
+    # there is nothing to convert
+    if is_array and node.type is not None and dtype_name(given) == dtype_of(run, node.type):
+        verify_shape(run, given.shape, node.type, node, "E005")
+        return given
+
+    def fail(message: str, help: str = "") -> Any:
+        raise GradcliError(
+            Diagnostic(
+                "E005", f"the value given for `{name}` doesn't fit: {message}", node.span, help=help
+            )
+        )
+
+    if isinstance(given, str) and given in ("nan", "inf", "-inf") and not isinstance(inside, str):
+        given = float(given)
+    if isinstance(given, str) or given is None or isinstance(given, dict):
+        if isinstance(given, str) and (
+            isinstance(inside, str) or (inside is None and node.type is None)
+        ):
+            return given
+        return fail(f"it is {describe(given)}", "give a number, or a list of numbers")
+    if isinstance(given, list):
+        given = plain_array(run, _as_lists(given), lambda m, h: fail(m, h))
+    if type(given) is int and not INT_MIN <= given <= INT_MAX:
+        return fail("it doesn't fit into 64 bits", "write a float, such as `1e20`")
+    if hasattr(given, "dtype"):
+        if given.dtype.kind not in "biufc":
+            return fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
+        if type(given) is not Lanes:
+            given = run.backend.settle(run.backend.xp.asarray(given))
+    if node.type is not None:
+        _verify_digits(given, dtype_of(run, node.type), fail)
+        return typed(
+            run,
+            _whole(run, given) if node.type.dtype == "int64" else given,
+            node.type,
+            node,
+            "E005",
+        )
+    if not is_number(inside):
+        kind = dtype_name(given)
+        wanted = kind if kind in ("bool", "complex128") else run.settings.dtype
+        _verify_digits(given, wanted, fail)
+        return cast(run, given, wanted)
+    wanted = dtype_name(inside)
+    _verify_digits(given, wanted, fail)
+    if wanted == "int64":
+        given = _whole(run, given)
+    if not fits(given, wanted):
+        return fail(
+            f"it is {describe(given)}, and the program's value is {describe(inside)}",
+            _widen(name, wanted),
+        )
+    return cast(run, given, wanted)
+
+
+def _verify_digits(given: Any, dtype: str, fail: Callable[[str, str], Any]) -> None:
+    """Fails where an integer would change as a float64. (That float32 rounds is what one asks it
+    for.)"""
+    numbers = given.array if type(given) is Lanes else given
+    if dtype != "float64" or not (
+        type(numbers) is int or (hasattr(numbers, "dtype") and numbers.dtype.kind in "iu")
+    ):
+        return
+    for number in (
+        [numbers]
+        if type(numbers) is int
+        else numbers[(numbers >= _EXACT) | (numbers <= -_EXACT)].tolist()
+    ):
+        if int(float(number)) != number:
+            fail(
+                f"the integer {number} has more digits than a float64 holds",
+                "declare it with `: int64`, or give a float",
+            )
+
+
+def _whole(run: Run, given: Any) -> Any:
+    """Converts floats without a fraction to ints, as data columns and JSON often hold ints; returns
+    anything else as it is."""
+    if type(given) is float:
+        return int(given) if given.is_integer() and abs(given) < 2.0**63 else given
+    if not hasattr(given, "dtype") or given.dtype.kind != "f":
+        return given
+    if type(given) is Lanes:
+        whole = _whole(run, given.array)
+        return given if whole is given.array else Lanes(whole, given.group)
+    whole = bool(((given == run.backend.xp.trunc(given)) & (abs(given) < 2.0**63)).all())
+    return given.astype("int64") if whole else given
+
+
+def _widen(name: str, wanted: str) -> str:
+    return (
+        f"write a float in the program, such as `{name} = 1.0`, if it can be one"
+        if wanted == "int64"
+        else ""
+    )
+
+
+def _as_lists(items: list[Any]) -> List:
+    """Converts a nested Python list to the language's, with "nan" and "inf" as numbers."""
+    numbers = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+    return List(
+        [
+            _as_lists(i) if isinstance(i, list) else numbers.get(i, i) if isinstance(i, str) else i
+            for i in items
+        ]
+    )
+
+
+# ---- declarations --------------------------------------------------------------------------------
+
 
 STACK = OPS["stack"]
 

@@ -13,7 +13,7 @@ from ..operations.access import fail_index, member, read_index
 from ..operations.apply import to_array
 from ..operations.rows.number_kinds import uniform_kind
 from ..operations.rows.separation import uniform_value
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal

@@ -1,9 +1,9 @@
 """Where values go: the paths that name module instances, such as `net` or `net.layers[0]`.
 
 An instance must know its path before its body runs, because values from outside are given by path
-(`--set layer.w=…`). So an expression whose value goes somewhere is compiled with `compile_placed`:
-its closure takes the path, and passes it on to what makes up the value: the items of a list, the
-arguments of a module, the result of a call.
+(`--set layer.w=…`). So the closure of an expression of which an instance can come (`may_make`) also
+takes the path that its value goes to, and passes it on to what makes up the value: the items of a
+list, the arguments of a module, the result of a call.
 
 A name of the top level is its own path. A name of a module's body is a part of the instance. A name
 that a function returns is whatever the result of the call goes to; its other names go by the
@@ -85,11 +85,11 @@ def compile_assigned(c: Compiler, target: program.Target, node: program.Expressi
             return c.expression(node)
         parts = [compile_assigned(c, *pair) for pair in zip(target.items, node.items, strict=True)]
         return lambda frame: List([part(frame) for part in parts])
-    placed = compile_placed(c, node)
-    if placed is None:
-        return c.expression(node)
+    value = c.expression(node)
+    if not may_make(c, node):
+        return value
     path = _target_path(c, target)
-    return lambda frame: placed(frame, path(frame))
+    return lambda frame: value(frame, path(frame))
 
 
 def _target_path(
@@ -121,38 +121,32 @@ def _suffix(key: Any) -> str:
 
 def compile_result(c: Compiler, node: program.Expression) -> Closure:
     """The closure of a returned value, which gets the path of the call's result."""
-    placed = compile_placed(c, node)
-    return c.expression(node) if placed is None else lambda frame: placed(frame, frame[RESULT])
+    value = c.expression(node)
+    return (lambda frame: value(frame, frame[RESULT])) if may_make(c, node) else value
 
 
-def compile_placed(c: Compiler, node: program.Expression | None) -> Placed | None:
-    """The closure of an expression, with the path that its value goes to as argument; None where no
-    instance can come of it."""
-    if not (c.places and may_make(node)):
-        return None
-    return c.handlers.placed[type(node)](c, node)
+def may_make(c: Compiler, node: Any) -> bool:
+    """Whether an instance may come of an expression."""
+    return c.places and _may_make(node)
 
 
-def may_make(node: Any) -> bool:
+def _may_make(node: Any) -> bool:
     if isinstance(node, program.ListDisplay):
-        return any(map(may_make, node.items))
+        return any(map(_may_make, node.items))
     if isinstance(node, program.DictDisplay):
-        return any(map(may_make, node.values))
+        return any(map(_may_make, node.values))
     if isinstance(node, program.Conditional):
-        return may_make(node.then) or may_make(node.otherwise)
+        return _may_make(node.then) or _may_make(node.otherwise)
     if isinstance(node, program.Apply):
-        return node.op.name == "append" and may_make(node.operands[1])
+        return node.op.name == "append" and _may_make(node.operands[1])
     return isinstance(node, program.Call | program.MethodCall)
 
 
 def compile_part(c: Compiler, node: program.Expression) -> Placed:
     """The closure of any expression, with the path as argument, which is ignored where no instance
     can come of it."""
-    placed = compile_placed(c, node)
-    if placed is not None:
-        return placed
-    plain = c.expression(node)
-    return lambda frame, path: plain(frame)
+    closure = c.expression(node)
+    return closure if may_make(c, node) else lambda frame, *path: closure(frame)
 
 
 def inside(path: str | None, suffix: str) -> str | None:

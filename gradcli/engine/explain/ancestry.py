@@ -7,42 +7,14 @@ trace, because hundreds of variables of one program may need an explanation.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...diagnostics import CallSite, Span
+from ...diagnostics import Span
 from ..trace.keeping import KeepingTrace
-from ..trace.tape import Segment, Site, Traced
+from ..trace.tape import Traced
 from ..trace.windows import STRIDE, inputs_of
-
-
-class Ancestor(NamedTuple):
-    """A record, taken out of its segment: see Note [Records] in tape.py."""
-
-    number: int
-    site: Site
-    inputs: tuple[int, ...]
-    a: Any
-    b: Any
-    y: Any
-    segment: Segment
-
-    @property
-    def operands(self) -> tuple[Any, ...]:
-        """The primals of all operands, active or not; a `Blank` for one that wasn't kept."""
-        if self.site.inline_operands and type(self.a) is not tuple:
-            return (self.a, self.b)[: len(self.site.op.signature.operands)]
-        return tuple(self.a)
-
-    @property
-    def calls(self) -> tuple[CallSite, ...]:
-        return self.segment.calls_to(self.number)
-
-    def traced_operands(self) -> Iterator[tuple[int, int]]:
-        """The operands that are on the trace: index and number."""
-        return zip(self.site.operands, self.inputs, strict=True)
 
 
 class Way(NamedTuple):
@@ -62,31 +34,10 @@ class Ancestry:
 
     def __init__(self, trace: KeepingTrace) -> None:
         self.trace = trace
-        self._segments = [segment for segment in trace.segments if segment.records]
-        self._firsts = [segment.first for segment in self._segments]
         self._ways: dict[frozenset[int], Way] = {}
 
-    def record(self, number: int) -> Ancestor:
-        segment = self._segments[bisect_right(self._firsts, number) - 1]
-        k = (number - segment.first) * STRIDE
-        site, in0, in1, a, b, y = segment.records[k : k + STRIDE]
-        return Ancestor(number, site, inputs_of(in0, in1), a, b, y, segment)
-
-    def witness(self, value: Any) -> Ancestor | None:
-        """Returns the operation on plain numbers that made a non-finite number; None if the program
-        wrote it so.
-        """
-        made = self.trace.witness_of(value)
-        return (
-            None
-            if made is None
-            else Ancestor(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
-        )
-
     def inputs(self, number: int) -> tuple[int, ...]:
-        segment = self._segments[bisect_right(self._firsts, number) - 1]
-        k = (number - segment.first) * STRIDE
-        return inputs_of(segment.records[k + 1], segment.records[k + 2])
+        return self.trace.at(number).inputs
 
     def way_to(self, targets: Iterable[int]) -> Way:
         """Returns the paths to the targets."""
@@ -146,7 +97,7 @@ class Ancestry:
     def first_use(self) -> dict[int, Span]:
         """Maps each number to the span of its first use."""
         found: dict[int, Span] = {}
-        for segment in self._segments:
+        for segment in self.trace.segments:
             flat = segment.records
             for site, in0, in1 in zip(
                 flat[::STRIDE], flat[1::STRIDE], flat[2::STRIDE], strict=True

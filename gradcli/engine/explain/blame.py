@@ -11,13 +11,14 @@ from typing import Any
 from ...ops.op import Op
 from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
+from ..trace.records import Record
 from ..trace.run import Run
 from ..values.boxes import primal
 from ..values.contents import is_finite
 from ..values.kinds import Variable, show
 from ..values.lanes import Lanes
-from .ancestry import Ancestor, Ancestry
+from .ancestry import Ancestry
 from .nonfinite import Maker, first_place, maker, maker_at
 from .reasons import Reason
 from .walks import Edge, Walk, partial_by
@@ -35,7 +36,7 @@ def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker
     """Returns the reason for a non-finite plain number, which isn't on the trace; None if the
     program wrote it so.
     """
-    record = ancestry.witness(value)
+    record = ancestry.trace.witness_of(value)
     if record is None:
         return None
     made = Maker(record.number, record)
@@ -43,7 +44,7 @@ def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker
 
 
 def blame_value(
-    run: Run, ancestry: Ancestry, record: Ancestor, places: Any = None
+    run: Run, ancestry: Ancestry, record: Record, places: Any = None
 ) -> tuple[Reason, Maker] | None:
     """Returns the reason for a non-finite value of a record in some `places`, or of what it is
     computed from.
@@ -65,7 +66,7 @@ def blame_gradient(
     at, steps = source, 0
     while at in walk.onward and steps <= run.trace.number:
         edge = walk.onward[at]
-        record = ancestry.record(edge.record)
+        record = ancestry.trace.at(edge.record)
         if math.isfinite(edge.cotangent):
             if math.isfinite(edge.share):
                 text = "its shares in the gradient add up to more than the largest float"
@@ -142,7 +143,7 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     return Reason("nonfinite_value", text, record.site.span, help, record.calls)
 
 
-def _of_value(record: Ancestor, called: str, says: str) -> str:
+def _of_value(record: Record, called: str, says: str) -> str:
     """Returns the sentence in which `says` is the predicate and the value of a record the subject.
 
     `called` is the operation on its actual values.
@@ -153,7 +154,7 @@ def _of_value(record: Ancestor, called: str, says: str) -> str:
     return f"`{words}` {says}{f' ({called})' if called not in ('', f'`{words}`') else ''}"
 
 
-def _of_derivative(record: Ancestor, at: str, says: str) -> str:
+def _of_derivative(record: Record, at: str, says: str) -> str:
     """Returns the sentence in which `says` is the predicate and the derivative of a record the
     subject.
 
@@ -167,7 +168,7 @@ def _of_derivative(record: Ancestor, at: str, says: str) -> str:
     return f"the derivative of `{words}`{at} {says}"
 
 
-def _words(record: Ancestor) -> tuple[str, bool]:
+def _words(record: Record) -> tuple[str, bool]:
     """Returns the program's text for a record, and whether it is the text of the operation itself.
 
     An operation inside the library has the text of the call that led there; an implicit one, such
@@ -242,7 +243,7 @@ def _bad_places(run: Run, partial: Any, g: Any) -> Any:
     return bad & (g != 0) if g is not None else bad
 
 
-def _of_edge(record: Ancestor, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
+def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
     """Returns the reason why the derivative of a record isn't finite in a place, though its
     operands are.
     """

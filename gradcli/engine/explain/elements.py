@@ -10,10 +10,11 @@ from typing import Any
 
 from ..ad.own_rules import OwnCall
 from ..backends.backend import shape_of
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
+from ..trace.records import Record
 from ..trace.run import Run
 from ..values.lanes import Lanes
-from .ancestry import Ancestor, Ancestry
+from .ancestry import Ancestry
 
 LARGE = 10_000  # elements of an operand or result beyond which an operation isn't asked
 
@@ -28,14 +29,14 @@ def dependents(
     """
     masks: dict[int, Any] = {source: mask}
     for number in sorted(n for n in linked if n >= 0 and n > source):
-        record = ancestry.record(number)
+        record = ancestry.trace.at(number)
         given = {k: masks[m] for k, m in record.traced_operands() if m in masks}
         if given and (found := _through(run, record, given)) is not None:
             masks[number] = found
     return masks
 
 
-def _through(run: Run, record: Ancestor, given: dict[int, Any]) -> Any:
+def _through(run: Run, record: Record, given: dict[int, Any]) -> Any:
     """Returns the mask of a record's result for those of some of its operands; None where nothing
     depends on them.
     """
@@ -55,7 +56,7 @@ def _through(run: Run, record: Ancestor, given: dict[int, Any]) -> Any:
     return found if found.any() else None
 
 
-def _misses(run: Run, record: Ancestor, given: dict[int, Any]) -> bool:
+def _misses(run: Run, record: Record, given: dict[int, Any]) -> bool:
     """Returns whether a number, such as an element or a partial sum, is computed from elements
     outside the masks.
     """
@@ -64,7 +65,7 @@ def _misses(run: Run, record: Ancestor, given: dict[int, Any]) -> bool:
     return not bool(_summed(run, record, given))
 
 
-def _is_asked(record: Ancestor) -> bool:
+def _is_asked(record: Record) -> bool:
     op = record.site.op
     if not (op.linear or op.multilinear) or op.compute is None or op.category == "signal":
         return False  # signals have weights of both signs, which cancel
@@ -72,12 +73,12 @@ def _is_asked(record: Ancestor) -> bool:
     return kept and max(getattr(v, "size", 1) for v in (record.y, *record.operands)) <= LARGE
 
 
-def _summed(run: Run, record: Ancestor, given: dict[int, Any]) -> Any:
+def _summed(run: Run, record: Record, given: dict[int, Any]) -> Any:
     """Applies a linear operation to masks, as numbers; of a product, with ones in the other
     operands.
     """
     xp, op = run.backend.xp, record.site.op
-    options = {"index": record.b} if type(record.b) is tuple else dict(record.b or {})
+    options = dict(record.options)
     options.pop("inplace", None)
     operands = []
     for k, operand in enumerate(record.operands):

@@ -12,15 +12,15 @@ import heapq
 from typing import Any, NamedTuple
 
 from ...ops import OPS
-from ..ad.held_values import Held
-from ..ad.own_rules import OwnCall
+from ..ad.own_rules import Held, OwnCall
 from ..backends.backend import broadcast_shapes, is_inexact, shape_of
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
+from ..trace.records import Record
 from ..trace.run import Run
 from ..values.boxes import primal
 from ..values.contents import is_finite
 from ..values.lanes import Lanes
-from .ancestry import Ancestor, Ancestry
+from .ancestry import Ancestry
 from .walks import shares
 
 PART, WHERE = OPS["part"], OPS["where"]
@@ -38,7 +38,7 @@ class Maker(NamedTuple):
     """
 
     number: int
-    record: Ancestor | None
+    record: Record | None
     operand: int | None = None
     place: tuple[int, ...] = ()
 
@@ -55,7 +55,7 @@ def maker(run: Run, ancestry: Ancestry, roots: list[int]) -> Maker | None:
     return search.first()
 
 
-def maker_at(run: Run, ancestry: Ancestry, record: Ancestor, places: Any) -> Maker | None:
+def maker_at(run: Run, ancestry: Ancestry, record: Record, places: Any) -> Maker | None:
     """Returns the maker of what isn't finite in some `places` of a record's value, or in what it is
     computed from.
 
@@ -103,7 +103,7 @@ class _Search:
             if number < 0:
                 self._leaf(number)
             else:
-                self._record(self.ancestry.record(number))
+                self._record(self.ancestry.trace.at(number))
         return min(
             self.found,
             key=lambda m: (m.record is None, m.operand is not None, m.number),
@@ -119,7 +119,7 @@ class _Search:
         elif made[0][1] not in self.interest:
             self.push(made[0][1], None)
 
-    def _record(self, record: Ancestor) -> None:
+    def _record(self, record: Record) -> None:
         bad = None if type(record.y) is Blank else _nonfinite(self.run, record.y)
         mask = self.interest[record.number]
         places = (
@@ -157,9 +157,9 @@ class _Search:
         if not passed and bad is not None:
             self.found.append(self.made(record, plain, places))
 
-    def made(self, record: Ancestor, plain: int | None, places: Any) -> Maker:
+    def made(self, record: Record, plain: int | None, places: Any) -> Maker:
         """Returns the maker for a record, or for its operand `plain`, a plain number."""
-        witness = None if plain is None else self.ancestry.witness(record.operands[plain])
+        witness = None if plain is None else self.ancestry.trace.witness_of(record.operands[plain])
         if witness is not None:
             place = first_place(self.run, _nonfinite(self.run, witness.y))
             return Maker(witness.number, witness, None, place)
@@ -170,10 +170,10 @@ class _Search:
         did.
         """
         if _lacks(operand) and number >= 0:
-            operand = self.ancestry.record(number).y
+            operand = self.ancestry.trace.at(number).y
         return None if _lacks(operand) else operand
 
-    def ways(self, record: Ancestor, places: Any) -> list[tuple[int, Any]]:
+    def ways(self, record: Record, places: Any) -> list[tuple[int, Any]]:
         """Returns the operands that the places of the result are computed from, with the elements
         that matter.
 
@@ -204,7 +204,7 @@ class _Search:
             return self._linear(record, places)
         return [(k, None) for k, v in enumerate(operands) if v is not None]
 
-    def _linear(self, record: Ancestor, places: Any) -> list[tuple[int, Any]]:
+    def _linear(self, record: Record, places: Any) -> list[tuple[int, Any]]:
         """Returns the elements of the operands that the places of a linear operation's result are
         sums of.
 
@@ -246,7 +246,7 @@ def _any(mask: Any) -> bool:
     return bool(mask.any()) if hasattr(mask, "any") else bool(mask)
 
 
-def _too_long(record: Ancestor) -> bool:
+def _too_long(record: Record) -> bool:
     return any(getattr(v, "size", 1) > LARGE for v in (record.y, *record.operands))
 
 

@@ -6,7 +6,7 @@ A reason is a stable code, the place where the chain from source to target break
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ...diagnostics import CallSite, Diagnostic, Span
@@ -16,13 +16,12 @@ from ..ad.targets import ones_like
 from ..backends.backend import is_inexact
 from ..trace.keeping import KeepingTrace, carries
 from ..trace.run import Run
-from ..trace.tape import Segment, Site
-from ..trace.windows import STRIDE, Window, inputs_of
+from ..trace.tape import Site
+from ..trace.windows import Window
 from ..values.boxes import primal
 from ..values.kinds import Variable, describe, differentiable, leaves, read
 from .ancestry import Ancestry
-from .reads import Reads
-from .slices import is_in, places_of
+from .text_reads import Reads, is_in, places_of
 
 
 class Reason(NamedTuple):
@@ -185,22 +184,21 @@ class Reasons:
                 None,
                 "`watch` it in the block of the tape",
             )
-        linked = self.ancestry.way_to(targets).linked
         reached = {source}
-        for site, inputs, number, segment in records(self.trace):
-            if number not in linked or reached.isdisjoint(inputs):
+        for number in sorted(n for n in self.ancestry.way_to(targets).linked if n >= 0):
+            record = self.trace.at(number)
+            if reached.isdisjoint(record.inputs):
                 continue
             reached.add(number)
             if not window.covers(number):
                 when = "before" if number < window.first_number() else "after"
                 text = f"this was computed {when} {tape} was recording"
                 help = "compute it in the block of the tape"
-                return Reason("not_recorded", text, site.span, help, segment.calls_to(number))
+                return Reason("not_recorded", text, record.site.span, help, record.calls)
             if number < window.late.get(source, 0):
                 text = f"this was computed before {tape} watched {called}"
-                return Reason(
-                    "not_watched", text, site.span, "`watch` it first", segment.calls_to(number)
-                )
+                help = "`watch` it first"
+                return Reason("not_watched", text, record.site.span, help, record.calls)
         help = "`watch` it in the block of the tape"
         return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, help)
 
@@ -306,7 +304,7 @@ def break_between(ancestry: Ancestry, source: int, targets: Iterable[int]) -> Re
             text, help = _STATES[how]
             return Reason("state", text, span, help)
         if at not in trace.active:
-            record = ancestry.record(at)
+            record = ancestry.trace.at(at)
             return _break_at(record.site, at in trace.paused)._replace(calls=record.calls)
     return None
 
@@ -340,14 +338,3 @@ def _break_at(site: Site, paused: bool) -> Reason:
         )
     text = f"`{op.infix or op.name}` gives ints, which have no gradient"
     return Reason("integer", text, site.span, "keep floats: `floor`, `round` and `trunc` do")
-
-
-def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, Segment]]:
-    """Yields every record in execution order: site, the numbers of its inputs, its own number,
-    segment.
-    """
-    for segment in trace.segments:
-        flat = segment.records
-        for k in range(len(segment)):
-            site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
-            yield site, inputs_of(in0, in1), segment.first + k, segment

@@ -17,15 +17,15 @@ from ..ad.sweep import Sweep, pull_on_floats
 from ..backends.backend import is_complex, shape_of
 from ..formulas.functions import array_partial, scalar_partial
 from ..operations.rules import Interpretation
-from ..trace.blanks import Blank
 from ..trace.keeping import KeepingTrace
 from ..trace.pullbacks import Passed
+from ..trace.recording import Blank
+from ..trace.records import Record
 from ..trace.run import Run
 from ..trace.tape import Site, Traced
 from ..trace.windows import Window, inputs_of, operands_of
 from ..values.boxes import primal
 from ..values.lanes import Lanes
-from .ancestry import Ancestor
 
 LARGE, MOST = 10_000, 100  # arrays that are kept for explanations: their elements, and how many
 
@@ -268,13 +268,13 @@ def walks(
 class _Single(Walk):
     """The pullback of a single record."""
 
-    def pulled(self, record: Ancestor, g: Any) -> dict[int, Any]:
+    def pulled(self, record: Record, g: Any) -> dict[int, Any]:
         self.segment = record.segment
         self._pass(record.site, record.inputs, record.a, record.b, g, record.y, record.number)
         return self.cotangents
 
 
-def shares(run: Run, record: Ancestor, g: Any) -> dict[int, Any]:
+def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
     """Returns what one record contributes to its active inputs for the cotangent `g` of its value.
 
     Raises GradcliError as a sweep does.
@@ -284,7 +284,7 @@ def shares(run: Run, record: Ancestor, g: Any) -> dict[int, Any]:
     return _Single(run, set(), active, set()).pulled(record, g)
 
 
-def partial_by(run: Run, record: Ancestor, n: int) -> Any:
+def partial_by(run: Run, record: Record, n: int) -> Any:
     """Returns the derivative of the value of a record by its input `n`.
 
     It is a number for a scalar by a scalar, an array of the elements' own derivatives for an

@@ -8,12 +8,12 @@ from ...diagnostics import Span
 from ..ad.own_rules import OwnCall
 from ..backends.backend import is_inexact, shape_of
 from ..formulas.functions import array_partial
-from ..trace.blanks import Blank
+from ..trace.recording import Blank
+from ..trace.records import Record
 from ..trace.run import Run
 from ..values.boxes import primal
 from ..values.kinds import show
 from ..values.lanes import Lanes
-from .ancestry import Ancestor
 from .reasons import Reason
 from .walks import Edge, partial_by, size_of
 
@@ -74,7 +74,7 @@ _PRODUCTS = frozenset(
 )  # fmt: skip
 
 
-def zero_reason(run: Run, record: Ancestor, n: int, edge: Edge, mask: Any = None) -> Reason:
+def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
     """Returns why a record passes nothing to its input `n`, though its own cotangent isn't zero.
 
     Only the elements of a mask count, or those where the cotangent isn't zero.
@@ -92,7 +92,7 @@ def cancelled(span: Span | None) -> Reason:
 
 
 def _judged(
-    run: Run, record: Ancestor, n: int, edge: Edge, name: str, mask: Any
+    run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any
 ) -> tuple[str, str, str]:
     """Returns the reason code, its text, and the fix."""
     op = record.site.op.name
@@ -127,7 +127,7 @@ def _judged(
     return "stationary", text, "start elsewhere: here it is at a minimum, a maximum or a saddle"
 
 
-def _zero_operand(record: Ancestor, positions: list[int]) -> str:
+def _zero_operand(record: Record, positions: list[int]) -> str:
     """Returns what the other operand of a power is, where it is 0: a constant power."""
     (base, exponent), names = record.operands, ("base", "exponent")
     for k, other in ((0, exponent), (1, base)):
@@ -148,7 +148,7 @@ def _at(operand: Any) -> str:
     return f" at {show(low)}" if low == high else f" at values from {show(low)} to {show(high)}"
 
 
-def _others(record: Ancestor, positions: list[int]) -> str:
+def _others(record: Record, positions: list[int]) -> str:
     """Returns `, the value of `b`` in words, for the other operand."""
     names = {0: "left", 1: "right"}
     others = [k for k in range(len(record.operands)) if k not in positions]
@@ -159,7 +159,7 @@ def _others(record: Ancestor, positions: list[int]) -> str:
     return f" on its {names[others[0]]}" if zero else ""
 
 
-def _underflows(run: Run, record: Ancestor, n: int, edge: Edge, mask: Any) -> bool:
+def _underflows(run: Run, record: Record, n: int, edge: Edge, mask: Any) -> bool:
     """Returns whether a non-zero partial times the cotangent is zero by underflow."""
     partial = partial_by(run, record, n)
     if partial is None:
@@ -173,7 +173,7 @@ def _within(value: Any, mask: Any) -> Any:
     return value[mask] if fits and shape_of(mask) == shape_of(value) != () else value
 
 
-def _cancels_itself(run: Run, record: Ancestor, positions: list[int]) -> bool:
+def _cancels_itself(run: Run, record: Record, positions: list[int]) -> bool:
     """Returns whether non-zero partials cancel in an operation that takes one value in several
     positions.
     """

@@ -7,18 +7,23 @@ from functools import partial
 from typing import Any
 
 from ...lang import program
+from ..backends.backend import INT_MAX, INT_MIN
 from ..calls import builtins, functions
 from ..calls import closures as calls
 from ..compilation import indexing
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import compile_condition, truth
+from ..compilation.paths import compile_part, inside, may_make
+from ..formulas.formula_source import REFUSING
+from ..formulas.functions import scalar_function
+from ..formulas.scalars import FAST
 from ..lanes.divergence import choose
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
 from ..operations.equality import compare
 from ..trace.tape import Site
+from ..values.boxes import Dual
 from ..values.kinds import FRAME_HEAD, UNSET, List, Variable
-from . import scalar_closures
 from .texts import compile_text
 
 # ---- leaves --------------------------------------------------------------------------------------
@@ -72,13 +77,15 @@ _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain ne
 
 def _apply(c: Compiler, node: program.Apply) -> Closure:
     c.operations += 1
+    if may_make(c, node):
+        return calls.compile_append(c, node)
     if node.op.engine:
         return calls.compile_engine_call(c, node)
     if _is_binary(node):
         return _binary_chain(c, node)
     site = Site(node.op, node.span)
     if node.op.elementwise and len(node.operands) == 1 and node.operands[0] is not None:
-        return scalar_closures.unary(c, site, c.value(node.operands[0]))
+        return _unary(c, site, c.value(node.operands[0]))
     return calls.compile_structural(
         c, node, site, [None if o is None else c.value(o) for o in node.operands]
     )
@@ -115,7 +122,7 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
         left = _read_at_once(left)
     for link in reversed(spine):
         site = Site(link.op, link.span)
-        left = scalar_closures.binary(c, site, left, c.value(link.operands[1]))
+        left = _binary(c, site, left, c.value(link.operands[1]))
     return left
 
 
@@ -135,19 +142,98 @@ def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
     return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
 
 
+# ---- operations on Python's numbers, computed at once; `apply` does everything else --------------
+
+
+_REALS = frozenset((float, int))
+_EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
+
+
+def _unary(c: Compiler, site: Site, operand: Closure) -> Closure:
+    """The closure of an operation on one operand."""
+    if not (c.on_floats and site.op.differentiable):
+        return lambda frame: apply(frame[0], site, (operand(frame),))
+    function: Callable[[float], float] = FAST.get(site.op.name) or scalar_function(site.op)
+
+    def closure(frame: list[Any]) -> Any:
+        a = operand(frame)
+        if type(a) is float:
+            try:
+                return function(a)
+            except REFUSING:
+                pass
+        return apply(frame[0], site, (a,))
+
+    return closure
+
+
+def _binary(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
+    """The closure of an operation on two operands."""
+    if site.op.integers == "bool":
+        return _comparison(c, site, left, right)
+    function = FAST.get(site.op.name)
+    if function is None or not c.on_floats:
+        return lambda frame: apply(frame[0], site, (left(frame), right(frame)))
+    is_exact = site.op.name in _EXACT_ON_INTS
+
+    def closure(frame: list[Any]) -> Any:
+        a, b = left(frame), right(frame)
+        try:
+            if type(a) is float:
+                if type(b) is float or type(b) is int:
+                    return function(a, b)
+            elif type(a) is int:
+                if type(b) is float:
+                    return function(a, b)
+                if is_exact and type(b) is int and INT_MIN <= (y := function(a, b)) <= INT_MAX:
+                    return y
+        except REFUSING:
+            pass
+        return apply(frame[0], site, (a, b))
+
+    return closure
+
+
+def _comparison(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
+    """The closure of a comparison, which records nothing: of a traced number it takes the
+    primal."""
+    function = FAST.get(site.op.name)
+    if function is None or not c.on_floats:
+        return lambda frame: compare(frame[0], site, left(frame), right(frame))
+
+    def closure(frame: list[Any]) -> Any:
+        a, b = left(frame), right(frame)
+        x, y = _primal(a), _primal(b)
+        if type(x) in _REALS and type(y) in _REALS:
+            # Python compares an int and a float as they are; here the int becomes a float.
+            return function(x, y) if type(x) is type(y) else function(float(x), float(y))
+        return compare(frame[0], site, a, b)
+
+    return closure
+
+
+def _primal(value: Any) -> Any:
+    if type(value) is tuple:
+        return value[0]
+    return value.primal if type(value) is Dual else value
+
+
 # ---- choice --------------------------------------------------------------------------------------
 
 
 def _conditional(c: Compiler, node: program.Conditional) -> Closure:
     condition = compile_condition(c, node.condition)
-    then, otherwise = c.expression(node.then), c.expression(node.otherwise)
+    compiled = compile_part if may_make(c, node) else Compiler.expression
+    then, otherwise = compiled(c, node.then), compiled(c, node.otherwise)
     site = Site(MERGE, node.span)
 
-    def conditional(frame: list[Any]) -> Any:
+    def conditional(frame: list[Any], *path: str | None) -> Any:
         holds = condition(frame)
         if holds is True:
-            return then(frame)
-        return otherwise(frame) if holds is False else choose(frame, holds, then, otherwise, site)
+            return then(frame, *path)
+        if holds is False:
+            return otherwise(frame, *path)
+        return choose(frame, holds, lambda f: then(f, *path), lambda f: otherwise(f, *path), site)
 
     return conditional
 
@@ -203,12 +289,23 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
 
 def _list(c: Compiler, node: program.ListDisplay) -> Closure:
+    if may_make(c, node):
+        placed = [(compile_part(c, item), f"[{k}]") for k, item in enumerate(node.items)]
+        return lambda frame, path=None: List(
+            [item(frame, inside(path, suffix)) for item, suffix in placed]
+        )
     items = [c.expression(i) for i in node.items]
     return lambda frame: List([item(frame) for item in items])
 
 
 def _dict(c: Compiler, node: program.DictDisplay) -> Closure:
-    entries = [(key, c.expression(v)) for key, v in zip(node.keys, node.values, strict=True)]
+    given = list(zip(node.keys, node.values, strict=True))
+    if may_make(c, node):
+        placed = [(key, compile_part(c, value)) for key, value in given]
+        return lambda frame, path=None: {
+            key: value(frame, inside(path, f".{key}")) for key, value in placed
+        }
+    entries = [(key, c.expression(value)) for key, value in given]
     return lambda frame: {key: value(frame) for key, value in entries}
 
 

@@ -9,17 +9,15 @@ from typing import Any, TypeAlias
 
 from ...diagnostics import CallSite, GradcliError, Span, shortened
 from ...lang import program
+from ..compilation.assignments import compile_target
 from ..compilation.compiler import Closure, Compiler, counted
 from ..compilation.conditions import compile_condition, deciding
 from ..compilation.sequence import Completion, Statement, alive_after, compile_block
-from ..compilation.targets import compile_target
 from ..lanes.divergence import Exits, divide
 from ..lanes.merging import MERGE
 from ..lanes.parts import Alive, Split
-from ..operations.iteration import LAZY, iterate
 from ..operations.rows.failing import RowsError
-from ..operations.rows.ranges import RowRange
-from ..operations.sequences import Window
+from ..operations.sequences import LAZY, RowRange, Window, iterate
 from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
 from ..values.boxes import primal
 from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, leaves, read, show

@@ -14,14 +14,18 @@ from typing import Any
 from ...diagnostics import GradcliError, said
 from ...lang import program
 from ..calls import functions
+from ..compilation.assignments import (
+    compile_entry_read,
+    compile_entry_write,
+    compile_target,
+    compile_update,
+)
 from ..compilation.compiled import compile_program, run_import
 from ..compilation.compiler import Compiler
 from ..compilation.conditions import compile_condition
 from ..compilation.declarations import compile_declare
 from ..compilation.paths import compile_assigned, compile_result
 from ..compilation.sequence import Completion, Statement, alive_after, compile_block
-from ..compilation.targets import compile_entry_read, compile_entry_write, compile_target
-from ..compilation.updates import compile_update
 from ..lanes.divergence import divide
 from ..lanes.merging import MERGE
 from ..operations.apply import apply
@@ -40,7 +44,7 @@ from ..values.kinds import (
     set_slot,
     show,
 )
-from . import loops, outcomes, recorders
+from . import expectations, loops, recorders
 from .texts import compile_shown
 
 # ---- assignment ----------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
             )
         else:
             message = ""
-        outcomes.note(run, line, message, node.span)
+        expectations.note(run, line, message, node.span)
 
     return expect
 
@@ -216,7 +220,7 @@ STATEMENTS: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.Return: _return,
     program.Print: _print,
     program.Output: _output,
-    program.Expect: outcomes.compile_expect,
+    program.Expect: expectations.compile_expect,
     program.ExpectError: _expect_error,
     program.Import: _import,
     program.Tape: recorders.compile_tape,

@@ -13,6 +13,7 @@ from typing import Any
 from ..backends.backend import CPU
 
 FULL = object()
+EXPANDED = 2**20  # columns of a full pattern that is written out to be joined with others
 NOTHING: frozenset[int] = frozenset()
 
 
@@ -136,6 +137,22 @@ def united(patterns: list[Any], width: int) -> Any:
         len(first),
         width,
     )
+
+
+def joined(patterns: list[Any], lengths: list[int], width: int) -> Any:
+    """Returns the rows of several patterns, which have these numbers of rows, one after another."""
+    if len(patterns) == 1:
+        return patterns[0]
+    if FULL in patterns:
+        if sum(lengths) * width > EXPANDED:
+            return FULL
+        patterns = [
+            full(n, width) if p is FULL else p for p, n in zip(patterns, lengths, strict=True)
+        ]
+    xp = CPU.xp
+    ends = [0, *xp.cumsum([p.starts[-1] for p in patterns])]
+    starts = [p.starts[1:] + end for p, end in zip(patterns, ends[:-1], strict=True)]
+    return Pattern(xp.concatenate([[0], *starts]), xp.concatenate([p.columns for p in patterns]))
 
 
 def product(outer: Any, inner: Any, n: int, pattern: Pattern, width: int) -> Pattern:

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from ...ops import OPS
 from ..ad.derivatives import traced_ones
+from ..ad.forward import carry
 from ..ad.reverse import Between, pulled, sweep
-from ..ad.tangents import carry
 from ..ad.targets import merge_seeds, ones_like, zeros_like
 from ..backends.backend import count, dtype_name, shape_of
 from ..lanes.mapping import open_rows

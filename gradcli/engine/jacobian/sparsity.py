@@ -7,7 +7,7 @@ Index sets are propagated forward through the records:
 - A linear operation that only moves elements is applied to their numbers, and its result says where
   each came from. If it adds elements up, its transpose is applied in the same way.
 - An operation along an axis depends on whole lines; a product of matrices or a convolution, on
-  intervals of each operand (`intervals.py`).
+  intervals of each operand (`probes.py`).
 - The result of any other operation depends on everything.
 
 No computed values are read, except indices, which say what is moved.
@@ -24,23 +24,30 @@ from ..backends.backend import CPU, count, shape_of
 from ..trace.pullbacks import Linearized, Pullback
 from ..trace.records import Record
 from ..values.lanes import Group
-from .intervals import lines, operand_intervals, united_lines
 from .patterns import (
     FULL,
     NOTHING,
     Pattern,
     as_rows,
     empty,
-    full,
     gathered,
     identity,
+    joined,
     of_sets,
     product,
     settled,
     united,
     unrepeated,
 )
-from .probes import apply_op, apply_pullback, moved, stand_in
+from .probes import (
+    apply_op,
+    apply_pullback,
+    lines,
+    moved,
+    operand_intervals,
+    stand_in,
+    united_lines,
+)
 from .row_patterns import (
     differs,
     elements_of_rows,
@@ -61,7 +68,6 @@ PLACEWISE = frozenset(
 )
 RUNNING = frozenset(OPS[name] for name in ("cumsum", "cumprod"))
 ROOM = 2**24  # columns of a pattern; a larger one counts as full
-EXPANDED = 2**20  # columns of a full pattern that is written out to be joined with others
 
 
 # ---- index sets, through the records -------------------------------------------------------------
@@ -101,7 +107,7 @@ class Propagation:
         for record in records:
             self.uses.update(record.inputs)
         for record in records:
-            number, site, in0, in1, _, _, y = record
+            number, site, in0, in1, _, _, y, _ = record
             if number in self.ends:
                 of[number] = own[number]
                 continue
@@ -254,28 +260,10 @@ class Propagation:
         if origins is None:
             return None
         lengths = [count(shape_within(value, group)) for _, value, _ in inputs]
-        whole = self._together([pattern for _, _, pattern in inputs], lengths)
+        whole = joined([pattern for _, _, pattern in inputs], lengths, self.width)
         if whole is FULL:
             return [FULL] * len(shapes)
         return [gathered(whole, part) for part in origins]
-
-    def _together(self, patterns: list[Any], lengths: list[int]) -> Any:
-        """Returns the rows of several patterns, one after another."""
-        if len(patterns) == 1:
-            return patterns[0]
-        if FULL in patterns:
-            if sum(lengths) * self.width > EXPANDED:
-                return FULL
-            patterns = [
-                full(n, self.width) if p is FULL else p
-                for p, n in zip(patterns, lengths, strict=True)
-            ]
-        xp = CPU.xp
-        ends = [0, *xp.cumsum([p.starts[-1] for p in patterns])]
-        starts = [p.starts[1:] + end for p, end in zip(patterns, ends[:-1], strict=True)]
-        return Pattern(
-            xp.concatenate([[0], *starts]), xp.concatenate([p.columns for p in patterns])
-        )
 
     def _reduced(
         self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from ..backends.backend import CPU, count, shape_of
-from ..trace.blanks import Blank
 from ..trace.pullbacks import Linearized
+from ..trace.recording import Blank
 from ..trace.records import Record
 from ..values.lanes import Group
 from .colouring import colours, distinct, star, transposed
@@ -187,7 +187,7 @@ def _key(
         *[number in ends for number in sources],
     ]
     for k, record in enumerate(records):
-        number, site, in0, in1, a, b, y = record
+        number, site, in0, in1, a, b, y, _ = record
         parts += (site.op, site.operands)
         if in1 is not None:
             parts += (names.get(in0), names.get(in1))

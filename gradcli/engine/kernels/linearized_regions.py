@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ad.sweep import Sweep
 from ..codegen.step_back import StepBack
 from ..passes.rules import NoRule
-from ..trace.pullbacks import Linearized, Passed, ReverseSweep
+from ..trace.pullbacks import Linearized, Passed
 from ..trace.run import Run
 from ..trace.tape import Site
 from .traced_lists import NumberPlaces, apart, picked, put
@@ -34,7 +35,7 @@ class LinearizedRegion(Linearized):
         self._call, self._values, self._calls = call, values, calls
         self._operands, self._outputs = operands, outputs
 
-    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
+    def pull(self, sweep: Sweep, record: Passed) -> None:
         """Pulls the cotangents of the results back to the record's inputs."""
         values, site = list(self._values), record.site
         if sweep.recorded:

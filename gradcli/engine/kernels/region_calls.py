@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from ..backends.backend import CPU, Backend
-from ..backends.tiers import NO_LIMIT, policy
+from ..backends.tiers import DIFFERENTIATED, NO_LIMIT, policy
 from ..codegen.kernel import PlainFirst, device_kernel, is_large
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
@@ -147,7 +147,7 @@ class RegionCall:
             raise StepBack  # the interpreter tells where, if the result depends on it
         # Raises now if the pullback isn't compiled.
         self._verify(self.backward(active, moving, self.gives_lists(moving)), run.backend)
-        found = self.apply(run, site, below, calls)
+        found = self.apply(run, site, below, calls * DIFFERENTIATED)
         outputs = self.outputs(moving, found)
         pullback = LinearizedRegion(self, below, places, outputs, calls)
         operands, primals, at = operands_of(values, below, places)

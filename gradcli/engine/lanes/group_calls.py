@@ -1,11 +1,13 @@
 """One call for all rows of a group, and one for each part of the group where its rows can't run
-together."""
+together; and the error of the first row that fails when it runs by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from ...diagnostics import GradcliError
 from ..operations.rows.separation import SeparationError, separate_by_missing, separated
 from ..trace.changes import keep_changes, reported, take_back, take_back_reports
 from ..trace.run import Run
@@ -94,3 +96,40 @@ def _merged(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
     ways = [part.way_to(group) for part in parts]
     meeting = Meeting(run, Site(MERGE, site.span), group, parts, ways)
     return merge(meeting, [value for _, value in pieces])
+
+
+# ---- the first row that fails --------------------------------------------------------------------
+
+
+def first_failure(
+    run: Run, group: Group, call: Callable[[Group], Any], error: GradcliError
+) -> GradcliError:
+    """The error of the first row that fails, found by bisection. It is `error`, that of all rows
+    together, where no row fails by itself."""
+
+    def failure(low: int, high: int) -> GradcliError | None:
+        so_far = reported(run)
+        run.changes.append({})
+        try:
+            call(Group(high - low, group, run.backend.xp.arange(low, high)))
+        except GradcliError as failed:
+            return failed
+        finally:
+            take_back(run, divisions)
+            run.group = outside
+            take_back_reports(run, so_far)
+        return None
+
+    outside, divisions = run.group, len(run.changes)
+    low, high = 0, group.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if failure(low, middle) is not None else (middle, high)
+    found = failure(low, high)
+    if found is None:
+        return error
+    if low:  # an error of the first row is mostly one of all rows, and names none
+        found.diagnostics[:] = [
+            replace(d, message=f"{d.message}, in row {low} of `vmap`") for d in found.diagnostics
+        ]
+    return found

@@ -4,28 +4,28 @@ The arguments become lanes, one call computes all rows, and the results get the 
 axis. Rows that take different paths divide and join inside the call (`divergence.py`). Where they
 can't run together, because a shape or the next function depends on a row's own value, the call is
 repeated for each set of rows that can (`group_calls.py`).
-"""
+
+A trace that is read back operation by operation on numbers (`rows_one_by_one` of `Trace`) wants few
+rows in one call for each: its records then hold numbers instead of lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...diagnostics import GradcliError
+from ...ops import OPS
 from ..backends.backend import shape_of
 from ..operations.apply import apply
-from ..operations.iteration import with_arrays
+from ..operations.sequences import with_arrays
 from ..trace.changes import take_back
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, describe, is_number, leaves, map_structure, read
 from ..values.lanes import Group, UnrelatedError
-from .blocks import Pairs, in_blocks
-from .failing_row import first_failure
-from .group_calls import Separate, call_group
-from .row_by_row import call_row_by_row
+from .group_calls import Separate, call_group, first_failure
 from .row_lists import FOLD, UNFOLD, as_lists
 
 
@@ -41,24 +41,10 @@ def call_mapped(
         if value is not None:
             return value
 
-    def unfolded(group: Group, values: list[Any]) -> list[Any]:
-        return [
-            _rows(run, group, value, axis, site)
-            for value, (_, axis) in zip(values, pairs, strict=True)
-        ]
-
-    def call(group: Group, given: list[Any]) -> Any:
-        named = dict(zip(keywords, given[len(arguments) :], strict=True))
-        call_function = partial(run.call, transform.function, given[: len(arguments)], named, site)
-        return call_group(run, group, call_function, site)
-
-    value = in_blocks(
-        run, group.size, pairs, lambda block, values: call(block, unfolded(block, values))
-    )
-    if value is not None:
-        return value
-    given = unfolded(group, [value for value, _ in pairs])
-    value = _call_rows(run, group, lambda part: call(part, given))
+    given = [_rows(run, group, value, axis, site) for value, axis in pairs]
+    named = dict(zip(keywords, given[len(arguments) :], strict=True))
+    call = partial(run.call, transform.function, given[: len(arguments)], named, site)
+    value = _call_rows(run, group, lambda part: call_group(run, part, call, site))
     if type(value) is Separate:
         return as_lists(run, group, value.pieces, site)
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
@@ -188,3 +174,74 @@ def _stacked(run: Run, transform: Transform, group: Group, value: Any, site: Sit
             site.span,
             help=help,
         )
+
+
+GETITEM, STACK = OPS["getitem"], OPS["stack"]
+
+# Arguments, each with the axis of its rows; None for one that all rows share.
+Pairs: TypeAlias = "list[tuple[Any, int | None]]"
+
+
+# ---- row by row ----------------------------------------------------------------------------------
+
+
+def call_row_by_row(
+    run: Run,
+    transform: Transform,
+    n: int,
+    pairs: Pairs,
+    keywords: list[str],
+    site: Site,
+) -> Any:
+    """The result of `vmap` by a call for each row. None where the rows should run together instead:
+    where a row draws or updates something, which then would happen once a row, where results nest
+    differently, and where a row fails, as the message should name it."""
+    divisions = len(run.changes)
+    run.changes.append({})
+    values = []
+    try:
+        for k in range(n):
+            given = [
+                value if axis is None else _row(run, value, axis, k, site) for value, axis in pairs
+            ]
+            first = len(given) - len(keywords)
+            named = dict(zip(keywords, given[first:], strict=True))
+            values.append(run.call(transform.function, given[:first], named, site))
+        first_one, *others = values
+        if run.changes[-1] or any(_nesting(value) != _nesting(first_one) for value in others):
+            return None
+        rest = [iter(list(leaves(value))) for value in others]
+
+        def stacked(value: Any) -> Any:
+            return apply(
+                run,
+                Site(STACK, site.span),
+                (read(value), *(read(next(parts)) for parts in rest)),
+                {"axis": 0},
+            )
+
+        return map_structure(stacked, first_one)
+    except GradcliError as error:
+        if error.diagnostics[0].code.startswith("E4"):
+            raise  # limits (E4) hold for the whole run
+        return None
+    finally:
+        take_back(run, divisions)
+
+
+def _nesting(value: Any) -> Any:
+    """The lists and dicts of a value, without their numbers."""
+    if type(value) is List:
+        return [_nesting(item) for item in value]
+    return {key: _nesting(item) for key, item in value.items()} if type(value) is dict else None
+
+
+def _row(run: Run, value: Any, axis: int, k: int, site: Site) -> Any:
+    """Row `k` of an argument."""
+
+    def part(value: Any) -> Any:
+        value = read(value)
+        index = (slice(None),) * (axis % len(shape_of(primal(value)))) + (k,)
+        return apply(run, Site(GETITEM, site.span), (value,), {"index": index})
+
+    return map_structure(part, value)

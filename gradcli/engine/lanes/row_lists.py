@@ -14,8 +14,8 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.kinds import List, describe, is_number, read
 from ..values.lanes import Group
-from .row_by_row import GETITEM
 
+GETITEM = OPS["getitem"]
 UNFOLD = OPS["unfold_rows"]
 FOLD = OPS["fold_rows"]
 MERGE = OPS["merge_rows"]

@@ -31,7 +31,6 @@ from .instances import member as instance_member
 from .rows.failing import fail_beyond, of_all_rows, tells_apart
 from .rows.number_kinds import uniform_kind
 from .rows.separation import operation_group, uniform_value
-from .rows.slices import read_part
 
 GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 
@@ -42,8 +41,6 @@ GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` for any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
-    if run.group is not None and (part := read_part(run, site, x, index)) is not None:
-        return part
     container = primal(x)
     if type(container) is List:
         return list_item(run, container, index, site.span)

@@ -8,7 +8,7 @@ arrays, for sweeps that are not differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -140,7 +140,7 @@ class Interpretation:
         return [None if part is None else self.value(part) for part in parts]
 
 
-def replay(run: Run, site: Site, k: int, y: Any, operands: list[Any]) -> Any:
+def replay(run: Run, site: Site, k: int, y: Any, operands: Sequence[Any]) -> Any:
     """The partial by an operand, evaluated through `apply` on values of the language."""
 
     def call(name: str, values: list[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ...diagnostics import GradcliError
 from ...ops import OPS
 from ..backends.backend import CPU, dtype_name, shape_of
-from ..trace.blanks import Blank, blank
+from ..trace.recording import Blank, blank
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import UNBOXED, Dual, level_of, lowered, primal

@@ -138,7 +138,16 @@ class _Folding:
             self.affine(made)
         elif isinstance(made, Element) and self.of(made.array) in self.filled:
             self.held[made.result] = self.filled[self.used([made.array])[0]]
-        elif not (isinstance(made, Check) and _is(self.of(made.condition), True)):
+        elif isinstance(made, Check):
+            self.check(made)
+        else:
+            self.keep(made)
+
+    def check(self, made: Check) -> None:
+        """Adds a check, unless its condition holds, or has been checked on every path to here."""
+        condition = self.of(made.condition)
+        if not (_is(condition, True) or (Check, condition) in self.known):
+            self.known[Check, condition] = made.condition
             self.keep(made)
 
     def chosen(self, operands: list[_Held]) -> list[_Held]:

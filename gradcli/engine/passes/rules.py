@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ops.op import Op
-from ..formulas.derivative_ops import cotangent_op, tangent_op
-from ..formulas.differentiation import real_partial_formula
+from ..formulas.differentiation import cotangent_op, real_partial_formula, tangent_op
 from ..formulas.reading import forward_formula
 from ..ir.builder import Builder
 from ..ir.instructions import Operation, Value

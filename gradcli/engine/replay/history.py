@@ -5,33 +5,108 @@ Evaluated on other numbers it gives differences, on complex ones the complex ste
 result disturbed by a rounding error it shows which digits can be trusted.
 
 Values that gradients don't flow through (detached, paused, made an int, or put into a state) stay
-as they were, so this is the very function that a gradient belongs to.
-"""
+as they were, so this is the very function that a gradient belongs to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
+from ...diagnostics import CallSite
 from ...ops import OPS
 from ...ops.op import Op, OpError
-from ..ad.held_values import Held
-from ..ad.own_rules import OwnCall, opaque_error
+from ..ad.own_rules import Held, OwnCall, opaque_error
 from ..backends.backend import CPU, is_complex
 from ..formulas.functions import scalar_function
-from ..operations.apply import apply
-from ..operations.structural import refuse
+from ..operations.apply import apply, without_writing
+from ..operations.elementwise import elementwise
+from ..operations.structural import refuse, structural
+from ..trace.records import Record, newest_first, record_in
 from ..trace.run import Run
-from ..trace.tape import Site, Traced
-from ..trace.windows import inputs_of
+from ..trace.tape import Segment, Site, Traced, reachable
 from ..values.boxes import Dual, primal
 from ..values.kinds import List
 from ..values.lanes import Lanes
+from .continuation import continued
 from .rounding import Disturb, rounded
-from .steps import Exactly, Step, compute, needed
 from .value_trace import ValueTrace
+
+# ---- steps: records that are evaluated again on other operands -----------------------------------
+
+
+class Exactly(NamedTuple):
+    """The value of a source at another point, where adding a difference to it would round."""
+
+    value: Any
+
+
+class Step(NamedTuple):
+    """A record that depends on a source. `refs` are the positions and the numbers of the operands
+    that do.
+
+    `body` has the values that the body of a function returned, where the step is a call of a
+    function with its own derivative rule; `function` computes an elementwise step on floats, or one
+    that reads or changes an element, without asking what its operands are."""
+
+    number: int
+    site: Site
+    operands: tuple[Any, ...]
+    options: Any
+    refs: tuple[tuple[int, int], ...]
+    body: list[Any] | None
+    segment: Segment
+    function: Callable[..., float] | None = None
+
+    @property
+    def calls(self) -> tuple[CallSite, ...]:
+        return self.segment.calls_to(self.number)
+
+    @property
+    def call_options(self) -> Mapping[str, Any]:
+        """The options as the operation takes them: an index by its name, and nothing is written in
+        place."""
+        options = self.options
+        return {"index": options} if type(options) is tuple else without_writing(options)
+
+    def body_parts(self, value: Callable[[int, Any], Any]) -> list[Any]:
+        """What the body returned, with the values of now: `value(number, saved)` gives them."""
+        assert self.body is not None
+        return [value(v.number, v.primal) if type(v) is Held else v for v in self.body]
+
+
+def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
+    """The result of a step for other operands; a list if it has several results. With `continues`,
+    complex operands are real numbers with infinitesimal imaginary parts."""
+    site, options = step.site, step.call_options
+    if site.op.name == "part":
+        return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
+    if continues and any(map(is_complex, operands)):
+        return continued(run, site, operands, options)
+    if site.op.elementwise:
+        return elementwise(run, site, operands)
+    return structural(run, site, operands, options)
+
+
+def needed(targets: Sequence[Traced]) -> list[Record]:
+    """The records in the history of the targets, newest first. Those in the bodies of functions
+    with their own derivative rule are included."""
+    numbers = {target[1] for target in targets}
+    found = []
+    for segment, number in newest_first(reachable([target[2] for target in targets], 0)):
+        if number not in numbers:
+            continue
+        record = record_in(segment, number)
+        numbers.update(record.inputs)
+        if type(record.b) is OwnCall and record.b.body is not None:
+            numbers.update([part.number for part in record.b.body if type(part) is Held])
+        found.append(record)
+    return found
+
+
+# ---- all steps -----------------------------------------------------------------------------------
+
 
 GETITEM = OPS["getitem"]
 ON_ELEMENTS = (GETITEM, OPS["setitem"], OPS["index_add"])
@@ -59,9 +134,9 @@ class History:
         self.own_rules: list[Step] = []
         # The first operation that depends on a source and that gradients don't flow through.
         self.cut: Site | None = None
-        for number, segment, flat in reversed(found):
-            site, in0, in1, a, b, y = flat
-            inputs = inputs_of(in0, in1)
+        for record in reversed(found):
+            number, site, *_, b, y, segment = record
+            inputs, operands = record.inputs, record.operands
             if reached.isdisjoint(inputs):
                 continue
             reached.add(number)
@@ -72,17 +147,15 @@ class History:
                     refs = tuple(
                         [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
                     )
-                    operands = (a, b) if site.inline_operands and type(a) is not tuple else a
                     self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
                 continue
             body = b.body if type(b) is OwnCall else None
             if body is not None:
-                self.own_rules.append(Step(number, site, a, b, (), body, segment))
+                self.own_rules.append(Step(number, site, operands, b, (), body, segment))
                 inputs = tuple([part.number for part in body if type(part) is Held])
             if moving.isdisjoint(inputs):
                 continue
             moving.add(number)
-            operands = (a, b)[: len(site.op.signature.operands)] if site.inline_operands else a
             refs = (
                 ()
                 if body is not None

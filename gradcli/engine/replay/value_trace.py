@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from ...diagnostics import Span
-from ..trace.keeping import KeepingTrace, carries
-from ..trace.tape import Segment, Site, Trace, Traced
-from ..trace.windows import STRIDE
+from ..trace.keeping import KeepingTrace
+from ..trace.records import record_in
+from ..trace.tape import Segment, Site, Traced
 from ..values.lanes import Lanes
 
 MAX_CONDITIONS = 20_000  # conditions that a trace keeps; each holds its history
@@ -54,23 +54,14 @@ class ValueTrace(KeepingTrace):
     def advance(self) -> Segment:
         segment = super().advance()
         self.segments.clear()  # nobody asks this trace for reasons
+        self.firsts.clear()
         return segment
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         size = 1 if type(y) is float else getattr(y, "size", 1)
         self.work += 1.0 + size / 200
         self.elements += size
-        # The fast path of KeepingTrace, without room for values and without pauses.
-        if not self.main.recording or len(self.windows) > 1:
-            return super().record(site, inputs, a, b, kept, y)
-        traced = Trace.record(self, site, inputs, a, b, kept, y)
-        active = self.active
-        for i in inputs:
-            if i[1] in active:
-                if carries(site.op, y):
-                    active.add(traced[1])
-                break
-        return traced
+        return super().record(site, inputs, a, b, kept, y)
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
         if len(self.conditions) < MAX_CONDITIONS:
@@ -88,7 +79,7 @@ class ValueTrace(KeepingTrace):
         ):
             return
         number, segment = targets[0][1:]
-        place = segment.records[(number - segment.first) * STRIDE] if number >= 0 else None
+        place = record_in(segment, number).site if number >= 0 else None
         self._noted_at[place] += 1
         if place is not None and self._noted_at[place] <= SWEEPS_A_PLACE:
             self.sweeps.append((targets, wanted))

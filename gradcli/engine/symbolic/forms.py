@@ -17,7 +17,6 @@ took. Numbers are exact: `number` says how a float is read: `exact`, the decimal
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,12 +26,10 @@ import sympy
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
 from ...ops.op import OpError
-from ..ad.held_values import Held
-from ..ad.own_rules import OwnCall
+from ..ad.own_rules import Held, OwnCall
 from ..backends.backend import count, shape_of
 from ..trace.run import Run
 from ..trace.tape import Segment, Site
-from ..trace.windows import STRIDE, inputs_of
 from ..values.boxes import primal
 from ..values.kinds import List, Variable, is_number, read, show
 from ..values.lanes import Lanes
@@ -78,7 +75,6 @@ class Forms:
         self._forms: dict[int, Any] = {}
         # of a leaf: since when, its state, the form
         self._states: dict[int, list[tuple[int, Any, Any]]] = {}
-        self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
         for value, span in self.trace.choices:
@@ -207,21 +203,17 @@ class Forms:
                 form = self.names.shortened(form, self.trace.results[n], self.budget)
             self._forms[n] = form
 
-    def _record(self, number: int) -> tuple[Segment, list[Any]]:
-        segment = self.trace.segments[bisect_right(self._firsts, number) - 1]
-        at = (number - segment.first) * STRIDE
-        return segment, segment.records[at : at + STRIDE]
-
     def _inputs(self, number: int) -> list[int]:
-        _, (_, in0, in1, _, b, _) = self._record(number)
-        if type(b) is OwnCall:
-            return [part.number for part in b.body or () if type(part) is Held]
-        return list(inputs_of(in0, in1))
+        record = self.trace.at(number)
+        if type(record.b) is OwnCall:
+            return [part.number for part in record.b.body or () if type(part) is Held]
+        return list(record.inputs)
 
     # ---- records ---------------------------------------------------------------------------------
 
     def _form(self, number: int) -> Any:
-        segment, (site, in0, in1, a, b, _) = self._record(number)
+        record = self.trace.at(number)
+        site, numbers, segment, b = record.site, record.inputs, record.segment, record.b
         if type(b) is OwnCall:
             parts = [
                 self._known(p.number, p.primal, number) if type(p) is Held else self.of(p)
@@ -232,9 +224,7 @@ class Forms:
                 f"of `{b.function.name}` the form is that of its body; its rule isn't read",
             )
             return parts[0] if b.outputs == 0 else parts
-        options = b if type(b) is dict else {"index": b} if type(b) is tuple else {}
-        operands = list(a if type(a) is tuple else (a, b)[: len(site.op.signature.operands)])
-        numbers = inputs_of(in0, in1)
+        options, operands = record.options, list(record.operands)
         if site.op is PART:
             return self._forms[numbers[0]][options["index"]]
         if numbers and not operands:  # cut off by `detach`

@@ -3,13 +3,15 @@ nothing released."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...diagnostics import Span
 from ...ops.op import Op
 from ..backends.backend import is_inexact
+from .records import Record, record_in
 from .tape import Leaf, Segment, Site, Trace, Traced
 
 ROOM = 2**29  # bytes of values that no rule reads
@@ -35,8 +37,8 @@ class KeepingTrace(Trace):
     """
 
     __slots__ = (
-        "active", "choices", "conditions", "declined", "iterations", "paused", "room", "segments",
-        "states", "watched_constants", "witnessed",
+        "active", "choices", "conditions", "declined", "firsts", "iterations", "paused", "room",
+        "segments", "states", "watched_constants", "witnessed",
     )  # fmt: skip
     keeps_all = True
     sees_plain = True
@@ -44,13 +46,14 @@ class KeepingTrace(Trace):
     def __init__(self) -> None:
         super().__init__()
         self.room = ROOM
-        self.witnessed: list[tuple[Any, Witness]] = []
+        self.witnessed: list[tuple[Any, Record]] = []
         self.active: set[int] = set()
         self.watched_constants: set[int] = set()
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.iterations: list[Iteration] = []
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
+        self.firsts = [segment.first for segment in self.segments]
         # what indices, shapes and counts were decided by, and where
         self.choices: list[tuple[Traced, Span]] = []
         # what conditions were decided by, and where
@@ -99,15 +102,24 @@ class KeepingTrace(Trace):
     def advance(self) -> Segment:
         segment = super().advance()
         self.segments.append(segment)
+        self.firsts.append(segment.first)
         return segment
+
+    def at(self, number: int) -> Record:
+        """The record of this number."""
+        return record_in(self.segments[bisect_right(self.firsts, number) - 1], number)
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         traced = super().record(site, inputs, a, b, kept, y)
         self.room -= getattr(y, "nbytes", 8)
-        if not any(window.recording for window in self.windows):
+        if not (self.main.recording or any(window.recording for window in self.windows)):
             self.paused.add(traced[1])
-        elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
-            self.active.add(traced[1])
+            return traced
+        for i in inputs:
+            if i[1] in self.active:
+                if carries(site.op, y):
+                    self.active.add(traced[1])
+                break
         return traced
 
     def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
@@ -125,14 +137,14 @@ class KeepingTrace(Trace):
             maker = next(filter(None, map(self.witness_of, bad)), None)
         else:
             a, b = (*primals, None)[:2] if site.inline_operands else (tuple(primals), options)
-            maker = Witness(self.number, site, a, b, y)
+            maker = Record(self.number, site, (), None, a, b, y, self.leaves)
         if maker is not None:
             self.witnessed.append((y, maker))
 
-    def witness_of(self, value: Any) -> Witness | None:
-        """The op that made a plain number that isn't finite, if that is still known; None for a
-        literal."""
-        maker: Witness
+    def witness_of(self, value: Any) -> Record | None:
+        """The op that made a plain number that isn't finite, as it would have been recorded, with
+        the number of the next record; None where that isn't known, and for a literal."""
+        maker: Record
         for y, maker in reversed(self.witnessed[-RECENT:]):
             if y is value or (
                 type(y) is type(value) is float and (y == value or bool(y != y and value != value))
@@ -152,17 +164,6 @@ class Iteration:
     begin: int
     end: int | None = None
     after: int | None = None
-
-
-class Witness(NamedTuple):
-    """An op on plain numbers whose result isn't finite, as it would have been recorded; `number` is
-    the next record's."""
-
-    number: int
-    site: Site
-    a: Any
-    b: Any
-    y: Any
 
 
 def _is_finite(value: Any) -> bool:

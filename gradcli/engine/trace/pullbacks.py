@@ -1,43 +1,11 @@
-"""Derivatives that a record holds itself, in place of a rule of the table, and the interface of the
-sweep that they use."""
+"""Derivatives that a record holds itself, in place of a rule of the table."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from ..values.lanes import Group
 from .run import Run
-from .tape import Segment, Site
-
-
-class ReverseSweep(Protocol):
-    """A sweep, as pullbacks see it.
-
-    run, segment   where it is: the run, and the segment of the record
-    marked         the numbers that depend on what is asked for; None for all
-    bodies         whether it goes through the bodies of functions that have a rule of their own
-    recorded       whether what it computes is recorded, to be differentiated again
-    risks          whether a product of it may have lost a nan or an infinity
-    repairs        whether products with 0 are exactly 0
-    """
-
-    run: Run
-    segment: Segment
-    marked: set[int] | None
-    bodies: bool
-    recorded: bool
-    risks: bool
-    repairs: bool
-
-    def add(self, n: int, c: Any, fresh: bool = False) -> None:
-        """Adds a share to the cotangent of the value `n`; `fresh` where nobody else holds its
-        array."""
-
-    def lift(self, c: Any, outer: Group | None) -> Any:
-        """A cotangent by the rows of `outer`."""
-
-    def from_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
-        """A share of the rows of `group` alone, as the operand has it."""
+from .tape import Site
 
 
 class Passed(NamedTuple):
@@ -57,8 +25,8 @@ class Pullback:
 
     __slots__ = ()
 
-    def pull(self, sweep: ReverseSweep, record: Passed) -> None:
-        """Adds the shares of the record's inputs in its cotangent."""
+    def pull(self, sweep: Any, record: Passed) -> None:
+        """Adds the shares of the record's inputs in its cotangent, in a `Sweep` (`ad/sweep.py`)."""
         raise NotImplementedError
 
 

@@ -1,8 +1,9 @@
-"""How an operation becomes a record of the trace: what this keeps of operands and results, and how
-it is laid out."""
+"""How an operation becomes a record of the trace: what this keeps of operands and results, which is
+shape and dtype where no rule reads the value, and how it is laid out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +12,37 @@ from ..backends.backend import is_inexact, shape_of
 from ..formulas.differentiation import rule_reads
 from ..values.boxes import primal
 from ..values.kinds import List
-from .blanks import blank
+from ..values.lanes import Lanes
 from .tape import Site, Trace
+
+
+def blank(value: Any) -> Any:
+    """Reduces a value that no rule reads to what a record keeps of it: of an array its shape and
+    dtype, a scalar as it is."""
+    if type(value) is Lanes:
+        return Lanes(Blank(value.array.shape, value.dtype), value.group)
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
+
+
+class Blank:
+    """An operand whose value no rule will read: its shape and dtype only."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+# ---- records -------------------------------------------------------------------------------------
+
 
 PART = OPS["part"]
 
@@ -39,9 +69,9 @@ def record(
     site = site.on(active)
     keeps = trace.room > 0
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        saved = primals if keeps else list(map(blank, primals))
-        return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
-    reads = site.reads if site.reads is not None else reads_of(site, len(primals))
+        reads: frozenset[int | str] = frozenset()
+    else:
+        reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if keeps or "result" in reads else blank(y)
     if site.inline_operands:

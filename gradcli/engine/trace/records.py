@@ -1,10 +1,11 @@
-"""The records between sources and a target, in the form that forward sweeps take."""
+"""The records of the trace, one by one, and those between sources and a target."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...diagnostics import CallSite
 from ...ops import OPS
 from ..values.boxes import primal
 from ..values.lanes import Group, Lanes
@@ -24,14 +25,16 @@ class Record(NamedTuple):
     a: Any
     b: Any
     y: Any
+    segment: Segment
 
     @property
     def inputs(self) -> tuple[int, ...]:
         return inputs_of(self.in0, self.in1)
 
     @property
-    def operands(self) -> Sequence[Any]:
-        operands: Sequence[Any] = operands_of(self.site, self.a, self.b)
+    def operands(self) -> tuple[Any, ...]:
+        """The primals of all operands, active or not; a `Blank` for one that wasn't kept."""
+        operands: tuple[Any, ...] = operands_of(self.site, self.a, self.b)
         return operands
 
     @property
@@ -41,12 +44,34 @@ class Record(NamedTuple):
             return {}
         return {"index": self.b} if type(self.b) is tuple else self.b
 
+    @property
+    def calls(self) -> tuple[CallSite, ...]:
+        """The calls that led to it, the innermost first."""
+        return self.segment.calls_to(self.number)
+
+    def traced_operands(self) -> Iterator[tuple[int, int]]:
+        """The operands that are on the trace: index and number."""
+        return zip(self.site.operands, self.inputs, strict=True)
+
+
+def record_in(segment: Segment, number: int) -> Record:
+    """The record of a segment that has this number."""
+    k = (number - segment.first) * STRIDE
+    return tuple.__new__(Record, (number, *segment.records[k : k + STRIDE], segment))
+
+
+def newest_first(segments: list[Segment]) -> Iterator[tuple[Segment, int]]:
+    """The numbers of all records in segments, which come newest first, too."""
+    for segment in segments:
+        for number in range(segment.first + len(segment) - 1, segment.first - 1, -1):
+            yield segment, number
+
 
 def groups_of(records: list[Record]) -> set[Group]:
     """The groups of rows that values of the records have (`lanes.py`), and those whose rows become
     an axis: of what all rows share, no value has them."""
     found: set[Group] = set()
-    for _, site, _, _, a, b, y in records:
+    for _, site, _, _, a, b, y, _ in records:
         if type(y) is float:
             continue
         if site.op is FOLD:
@@ -72,7 +97,7 @@ def path(
             number -= 1
             if number in needed and (marked is None or number in marked):
                 # without a call of Python's
-                record = tuple.__new__(Record, (number, *records[k : k + STRIDE]))
+                record = tuple.__new__(Record, (number, *records[k : k + STRIDE], segment))
                 if segment.trace.level:
                     record = record._replace(
                         **{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")}

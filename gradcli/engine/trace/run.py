@@ -1,14 +1,19 @@
-"""One run of a program: everything that changes while it runs, in one place."""
+"""One run of a program: everything that changes while it runs, in one place; and the context in
+which it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import _thread
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
 from ...diagnostics import Diagnostic, GradcliError, Span
-from ..backends.backend import Backend
+from ...platform.collector import collector_paused
+from ...platform.recursion import recursion
+from ..backends.backend import Backend, ieee
 from ..backends.selection import backend_for
 from ..backends.tiers import RECORDED
 from ..values.lanes import Group
@@ -227,3 +232,34 @@ def show_bytes(n: int) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB"
+
+
+# ---- the state of the process meanwhile ----------------------------------------------------------
+
+
+# Of Python frames, for `MAX_DEPTH` calls of a program inside each other, some thirty for each, and
+# for deep expressions. Python's own functions don't use the C stack when they call each other, so
+# the limit may be high; but C code that recurses relies on it, so it is restored.
+STACK = 50 * MAX_DEPTH
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """A context in which programs run: the garbage collector is paused, floating-point errors are
+    values and no warnings, and there is room for `MAX_DEPTH` calls inside each other.
+
+    Entered again inside itself, it changes nothing and costs next to nothing. Raises GradcliError
+    (E406) where calls are nested too deeply for it.
+    """
+    if getattr(_here, "runs", False):
+        yield
+        return
+    _here.runs = True
+    try:
+        with collector_paused(), ieee(), recursion(STACK):
+            yield
+    finally:
+        _here.runs = False
+
+
+_here = _thread._local()  # of each thread: `runs`, whether a program runs in it

@@ -13,8 +13,8 @@ from ...ops import OPS
 from ..ad.reverse import sweep
 from ..ad.targets import merge_seeds, ones_like
 from ..backends.backend import is_inexact
-from ..trace.blanks import blank
 from ..trace.keeping import KeepingTrace
+from ..trace.recording import blank
 from ..trace.run import Run
 from ..trace.tape import Leaf, Site, Trace, Traced, leaf_numbers, reachable
 from ..trace.windows import Window

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from ...ops.derivative import VECTORS
 from ..backends.backend import count, is_inexact, shape_of
 from ..backends.tiers import DIFFERENTIATED, FEW_SWEEPS
-from ..operations.iteration import with_arrays
 from ..operations.rows.number_kinds import uniform_kind
+from ..operations.sequences import with_arrays
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..trace.unregistered import UnregisteredError

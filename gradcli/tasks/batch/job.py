@@ -29,10 +29,9 @@ from .block import PROBED, Computer, Outcome, read_range
 from .journal import fingerprint
 from .kernels import Kernels
 from .layout import fitted, together
-from .output import Output, unwritable
+from .output import Output, unwritable, values_of
 from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
-from .reduced import values_of
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
 from .workers import dealt, in_advance, in_threads

@@ -5,26 +5,96 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...diagnostics import Diagnostic, GradcliError
+from ...diagnostics import Diagnostic, GradcliError, printable_lines
 from ...rows.formats import STDIN
 from ...rows.sources import Source
 from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
+from ...rows.writing.files import Mark, PartialFile
 from .block import Outcome, Reject
 from .collecting import sum_of
 from .journal import Finished, Journal
 from .layout import laid_out
 from .plan import TEXT, Field, Plan
-from .reduced import AnswerWriter
-from .rejects import entry, told
 from .request import STDOUT, OutputFormat, Request
 from .summary import Summary
+
+# ---- a reduction as an answer --------------------------------------------------------------------
+
+
+def values_of(row: Sequence[Column]) -> dict[str, Any]:
+    """The values of the only row by name; None where there is none."""
+    return {
+        column.name: None if column.mask is not None else column.values[0][()] for column in row
+    }
+
+
+class AnswerWriter:
+    """A file with one answer, in the words of `tell`; its position is a mark."""
+
+    def __init__(
+        self,
+        path: str,
+        resume_at: Sequence[int] | None,
+        tell: Callable[[dict[str, Any], str], str],
+        format: str,
+    ) -> None:
+        self._file, self._tell, self._format = PartialFile(path, resume_at), tell, format
+
+    def append(self, columns: Sequence[Column]) -> Mark:
+        """Writes the answer: of the only row, or of none."""
+        row = [column for column in columns if len(column.values)]
+        told = self._tell(values_of(row), self._format)
+        self._file.write(printable_lines(told).encode("utf-8", "backslashreplace"))
+        return self._file.mark
+
+    def finish(self) -> None:
+        self._file.finish()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+# ---- rows without an answer ----------------------------------------------------------------------
+
+
+def entry(reject: Reject, part: str) -> dict[str, Any]:
+    """A line of the rejects file. `part` is the part of the data where the row is."""
+    first = reject.diagnostics[0].as_json()
+    where: dict[str, Any] = {"row": reject.row}
+    if reject.is_unreadable:
+        where = {
+            "row": None,
+            "part": part,
+            "rows": [reject.row, reject.row + reject.lost - 1] if reject.lost else None,
+        }
+        first["message"] = f"`{part}`: {first['message']}"
+    if reject.kept is not None:
+        where["keep"] = reject.kept
+    told = {
+        key: first[key]
+        for key in ("code", "message", "line", "column", "help")
+        if first[key] not in (None, "")
+    }
+    return {**where, **told}
+
+
+def told(reject: Reject, part: str) -> Iterator[Diagnostic]:
+    """What people are told of it."""
+    where = f"`{part}`" if reject.is_unreadable else f"row {reject.row}"
+    for diagnostic in reject.diagnostics:
+        yield replace(diagnostic, message=f"{where}: {diagnostic.message}")
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
 
 MAX_TOLD = 20  # rows without an answer that are shown where no file takes them
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...engine.backends.devices import is_gpu
 from ...engine.backends.selection import devices_of
 from ...platform.threads import start
-from ..cores import cores
+from ..each import cores
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -1,35 +1,40 @@
 """The derivatives that a program asks for itself: the rules behind them, each at its actual
-operands, to the order asked.
+operands, to the order asked; and what it claims of derivatives, one order further.
 
 Where a derivative is differentiated once more, so is the rule of each function that has one of its
 own. A rule that gives the right numbers needn't have the right derivative: what it computes may be
 cut off from its operands, or have a wrong rule itself. So its derivative, by a sweep over what it
 computed, is compared with differences of the derivative of the body.
-"""
+
+Where `expect mine ~= grad(y, x)` holds, and both sides depend on `x`, their derivatives by `x` are
+equal, too, unless the two are equal at this point alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...diagnostics import GradcliError
-from ...engine.ad.derivatives import recording_view
+from ...diagnostics import Diagnostic, GradcliError
+from ...engine.ad.derivatives import gradients, recording_view
 from ...engine.ad.reverse import sweep
 from ...engine.ad.rule_answers import POS
-from ...engine.replay.history import CUTS, History
+from ...engine.analysis.requests import is_request
+from ...engine.backends.backend import CPU, shape_of
+from ...engine.execution import running
+from ...engine.replay.history import CUTS, History, Step, needed
 from ...engine.replay.rounding import rounding
-from ...engine.replay.steps import Step, needed
 from ...engine.replay.value_trace import ValueTrace
-from ...engine.trace.run import Run
+from ...engine.trace.run import Expectation, Run
 from ...engine.trace.tape import Site, Traced
-from ...engine.trace.windows import inputs_of
 from ...engine.values.boxes import primal
-from ...engine.values.kinds import show
+from ...engine.values.kinds import leaves, read, show
 from ...engine.values.lanes import Lanes
+from ...lang import program
 from .blame import Call, Doubt, wrong_steps
 from .differences import Estimate, Samples, extrapolated, one_sided
-from .directions import seed_of
+from .directions import Scatter, seed_of
 from .operation_slopes import WRONG, inner_product, like
+from .point import Point
 
 MANY_PLACES = 300  # of operations
 FIRST = 0.05  # step, of vectors whose numbers are of the size of 1
@@ -91,14 +96,15 @@ def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
     trace = run.trace
     assert isinstance(trace, ValueTrace)
     reached = {target[1] for target in targets}
-    for number, _, (site, in0, in1, *_) in needed(targets):
+    for record in needed(targets):
+        number = record.number
         if (
             number in reached
-            and site.op.name not in CUTS
+            and record.site.op.name not in CUTS
             and not (number in trace.paused and number not in trace.active)
         ):
-            reached.update(inputs_of(in0, in1))
-            yield site
+            reached.update(record.inputs)
+            yield record.site
 
 
 def _fault(run: Run, step: Step) -> str:
@@ -182,3 +188,81 @@ def _differences(call: Call, moved: dict[int, Any], cotangent_moves: list[Any]) 
     ):
         return None
     return extrapolated(samples)
+
+
+# ---- claims: where `expect mine ~= grad(y, x)` holds, one order further --------------------------
+
+
+CLOSE = 1e-6  # of what is added up to a derivative
+
+
+def broken_claims(point: Point) -> Iterator[Expectation]:
+    """An expectation that failed for each `expect A ~= B` in which a side is a derivative, and
+    which holds at this point but not around it."""
+    run, answer, claims = point.claims()
+    for a, b, node in claims:
+        names = [
+            n
+            for side in (node.value, node.close_to)
+            for n in _variables(side)
+            if n in answer.sources
+        ]
+        sources = [answer.sources[name] for name in names]
+        try:
+            with running():
+                left, right = (_slopes(run, side, sources) if sources else [] for side in (a, b))
+        except GradcliError:
+            continue  # what has no second derivative
+        for name, p, q in zip(names, left, right, strict=True):
+            if p is not None and q is not None and _are_apart(p, q):
+                yield _failed(node, name, p, q)
+                break
+
+
+def _variables(side: Any) -> Iterator[str]:
+    """The names by which an expression asks for a derivative, where it is a request for one:
+    `grad(y, x)`, `grad(f)(x)`."""
+    if isinstance(side, program.Apply) and is_request(side.op):
+        sources: Any = side.operands[1] if len(side.operands) > 1 else None
+        items = sources.items if isinstance(sources, program.ListDisplay) else (sources,)
+    elif (
+        isinstance(side, program.Call)
+        and isinstance(side.callee, program.Apply)
+        and is_request(side.callee.op)
+    ):
+        items = tuple(argument.value for argument in side.arguments[:1])
+    else:
+        items = ()
+    yield from (item.slot.name for item in items if isinstance(item, program.Read))
+
+
+def _slopes(run: Run, side: Any, sources: list[Any]) -> list[Any]:
+    """The gradients of the weighted sum of a side's numbers, as arrays; None where there is
+    none."""
+    values = [read(v) for v in leaves(side)]
+    if not all(type(v) is tuple for v in values):
+        return [None] * len(sources)
+    single, scatter = len(values) == 1, Scatter(len(values), 3)
+    shapes = [shape_of(primal(v)) for v in values]
+    seeds = [
+        (v, seed_of(v, 1.0 if single and not s else scatter.sizes(s)))
+        for v, s in zip(values, shapes, strict=True)
+    ]
+    found = gradients(run, seeds, sources, recorded=False)
+    return [None if g is None else CPU.xp.asarray(run.backend.to_host(g)) for g in found]
+
+
+def _are_apart(p: Any, q: Any) -> bool:
+    size = CPU.xp.maximum(abs(p), abs(q)).max(initial=0.0)
+    return bool(abs(p - q).max(initial=0.0) > CLOSE * size)
+
+
+def _failed(node: program.Expect, name: str, left: Any, right: Any) -> Expectation:
+    worst = int(abs(left - right).argmax())
+    p, q = show(left.ravel()[worst].item()), show(right.ravel()[worst].item())
+    text = node.span.text
+    message = (
+        f"`{text}` holds here alone: the derivative of its left side with respect to "
+        f"`{name}` is {p}, of its right side {q}"
+    )
+    return Expectation(node.span.line, False, message, Diagnostic("E601", message, node.span))

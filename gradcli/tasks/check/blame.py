@@ -11,22 +11,23 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
-from ...engine.ad.held_values import Held
+from ...engine.ad.own_rules import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.execution import new_run
 from ...engine.operations.apply import apply
 from ...engine.replay.continuation import in_double
-from ...engine.replay.history import History
+from ...engine.replay.history import History, Step, compute
 from ...engine.replay.rounding import eps_of, rounding
-from ...engine.replay.steps import Step, compute
+from ...engine.trace.records import record_in
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
-from ...engine.trace.windows import STRIDE, Window, inputs_of
+from ...engine.trace.windows import Window
 from ...engine.values.kinds import List, show
 from ...engine.values.lanes import Lanes
 from .complex_step import TINIEST, tiny_step
 from .differences import Samples
+from .directions import Scatter
 from .mean_value import CONTRADICTED, finest_level, held_against
 from .operation_slopes import (
     BESIDE,
@@ -42,7 +43,6 @@ from .operation_slopes import (
     weigh,
 )
 from .results import Blame
-from .scatter import Scatter
 
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
 
@@ -204,9 +204,7 @@ class Call:
         parts: list[Traced] = [
             (part.primal, part.number, step.segment.holder(part.number)) for part in held
         ]
-        at = (step.number - step.segment.first) * STRIDE
-        in0, in1 = step.segment.records[at + 1 : at + 3]
-        self.numbers = inputs_of(in0, in1)
+        self.numbers = record_in(step.segment, step.number).inputs
         self.inner = History(self.run, parts, self.numbers)
         self.scatter = Scatter(step.number)
         self.cotangents = [

@@ -1,19 +1,23 @@
-"""What is found about one output at one point: every method on every direction of every
-variable."""
+"""What is found about one output at one point: every method on every direction of every variable.
+
+In a random direction what small elements of a gradient add up to is lost behind the large ones, as
+is a mistake in them; so they are looked at in a direction in which all elements count about the
+same. Only the complex step can tell then, which has no rounding error of the output to hide in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 from ...diagnostics import Span
+from ...engine.backends.backend import CPU, is_complex, shape_of
 from ...engine.execution import running
 from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.kinds import Variable
 from . import second
 from .blame import blame
-from .directions import Direction
-from .elements import small_elements
+from .directions import FEW, Direction, Scatter
 from .finite import nonfinite
 from .linearity import verify_linear
 from .path import Conditions
@@ -23,6 +27,88 @@ from .second import SecondJudge
 from .settling import blame_steps, explain, look_finer, look_for_obstacles, settle, settle_second
 from .verdicts import Judge
 from .whole import verify_whole
+
+# ---- small elements ------------------------------------------------------------------------------
+
+
+HIDDEN = 1e-4  # of the largest share in a direction
+SMALLEST = 1e-6  # of the largest element: what is smaller gets no more weight
+# of the largest value: smaller ones move less, so that the complex step stays small beside them
+REACH = 1e-12
+STREAM = 21
+
+
+def small_elements(
+    case: Case, variable: str, findings: Sequence[Finding], options: CheckOptions
+) -> Finding | None:
+    """The finding of the complex step about a wrong element of a gradient that it has confirmed
+    along random directions; None where it finds none."""
+    if case.point.eps > 1e-10 or not any(
+        f.method == "complex" and f.verdict == AGREE for f in findings
+    ):
+        return None
+    vector = _even(case, variable)
+    if vector is None:
+        return None
+    found = _judged(case, variable, vector, " along a random direction", options)
+    return (
+        _narrowed(case, variable, vector, options) or found if found.verdict == DISAGREE else None
+    )
+
+
+def _even(case: Case, variable: str) -> Any:
+    """A vector in whose direction all elements of a gradient count about the same; None where in
+    the random ones no element is hidden by others."""
+    value, xp = case.state(variable), CPU.xp
+    if is_complex(value) or not shape_of(value) or value.size <= FEW:
+        return None
+    sizes = abs(case.point.run.backend.to_host(case.gradients[variable]))
+    moved = abs(case.random_directions(variable)[0].vector)
+    share, largest = sizes * moved, float(sizes.max())
+    hidden = ((share < HIDDEN * share.max()) & (sizes > 0)) | (moved < HIDDEN * moved.max())
+    if not largest or not hidden.any():
+        return None
+    reach = abs(value) / (float(abs(value).max()) or 1.0)
+    near = xp.where((reach > 0) & (reach < REACH), reach / REACH, 1.0)
+    return (
+        Scatter(value.size, STREAM).numbers(value.shape)
+        * near
+        * SMALLEST
+        / xp.maximum(sizes / largest, SMALLEST)
+    )
+
+
+def _judged(case: Case, variable: str, vector: Any, where: str, options: CheckOptions) -> Finding:
+    return Judge(case, Direction(variable, vector, where), options).finding("complex")
+
+
+def _narrowed(case: Case, variable: str, vector: Any, options: CheckOptions) -> Finding | None:
+    """The finding about one element, found by halves; None where none alone is wrong."""
+    xp = CPU.xp
+    places = xp.arange(vector.size)
+    while len(places) > 1:
+        halves = xp.array_split(places, 2)
+        verdicts = [
+            _judged(case, variable, _only(vector, half), "", options).verdict for half in halves
+        ]
+        if DISAGREE not in verdicts:
+            return None
+        places = halves[verdicts.index(DISAGREE)]
+    where = ",".join(str(int(k)) for k in xp.unravel_index(int(places[0]), vector.shape))
+    unit = _only(xp.ones_like(vector), places)
+    found = _judged(case, variable, unit, f"[{where}]", options)
+    return found if found.verdict == DISAGREE else None
+
+
+def _only(vector: Any, places: Any) -> Any:
+    """A vector that is zero except at some places."""
+    kept = CPU.xp.zeros_like(vector)
+    kept.flat[places] = vector.flat[places]
+    return kept
+
+
+# ---- all elements --------------------------------------------------------------------------------
+
 
 MANY_VARIABLES = 6  # of which there are 15 pairs
 

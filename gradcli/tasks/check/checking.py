@@ -22,10 +22,9 @@ from ..domains import declared_domains, failed_at, no_points, random_points, sho
 from ..each import Diagnoses, each
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
-from .asked import asked_for
+from .asked import asked_for, broken_claims
 from .blame import blame
 from .cases import check_case, compared
-from .claims import broken_claims
 from .connected import check_connections, without_floats
 from .finite import nonfinite_others
 from .given import command, comparing, reading

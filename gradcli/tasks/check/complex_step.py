@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.backends.backend import CPU, is_inexact
-from ...engine.replay.steps import Step
+from ...engine.replay.history import Step
 from ...engine.values.lanes import Lanes
 from .closed_form import SkippedError
 from .point import Case

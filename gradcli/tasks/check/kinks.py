@@ -16,7 +16,7 @@ from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.backends.backend import CPU, is_inexact, shape_of
-from ...engine.replay.steps import Step, compute
+from ...engine.replay.history import Step, compute
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes, deepest, with_rows
 from ...ops.op import Op

@@ -13,19 +13,18 @@ from functools import partial
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.ad.held_values import Held
+from ...engine.ad.own_rules import Held
 from ...engine.ad.reverse import sweep
 from ...engine.backends.backend import CPU
 from ...engine.execution import running
-from ...engine.replay.history import History
-from ...engine.replay.steps import Step
-from ...engine.trace.windows import STRIDE, inputs_of
+from ...engine.replay.history import History, Step
+from ...engine.trace.records import record_in
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes
+from .directions import Scatter
 from .operation_slopes import like
 from .point import Case
 from .results import DISAGREE, Blame, Check, Finding
-from .scatter import Scatter
 
 MANY_PLACES = 100  # calls that are tested, each place of the program once
 CLOSE = {
@@ -95,8 +94,7 @@ class _Pulled:
     vector."""
 
     def __init__(self, history: History, step: Step) -> None:
-        at = (step.number - step.segment.first) * STRIDE
-        self.run, self.numbers = history.run, inputs_of(*step.segment.records[at + 1 : at + 3])
+        self.run, self.numbers = history.run, record_in(step.segment, step.number).inputs
         self.whole: Any = (None, step.number, step.segment)
         self.is_single = step.options.outputs == 0
 

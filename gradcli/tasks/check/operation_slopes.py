@@ -10,10 +10,10 @@ from ...diagnostics import GradcliError
 from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.replay.continuation import NotAnalyticError, in_double
 from ...engine.replay.rounding import rounding
-from ...engine.trace.blanks import Blank
+from ...engine.trace.recording import Blank
 from .complex_step import tiny_step
 from .differences import Samples, extrapolated, negligible, one_sided
-from .scatter import Scatter
+from .directions import Scatter
 
 # A relative distance between a rule and the operation that is no rounding error: of differences,
 # and of the complex step, which has no other error, so that the same distance has to show at

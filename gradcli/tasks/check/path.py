@@ -12,11 +12,10 @@ from ...diagnostics import GradcliError, Span
 from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, count, is_complex, is_inexact, shape_of
 from ...engine.replay.continuation import NotAnalyticError
-from ...engine.replay.history import COMPARISONS, History
-from ...engine.replay.steps import Exactly, Step, compute
+from ...engine.replay.history import COMPARISONS, Exactly, History, Step, compute
 from ...engine.replay.value_trace import ValueTrace
+from ...engine.trace.records import record_in
 from ...engine.trace.tape import Traced
-from ...engine.trace.windows import STRIDE, inputs_of
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import read
 from ...engine.values.lanes import Lanes
@@ -132,14 +131,11 @@ class Conditions:
             operands = list(step.operands)
             for k, n in step.refs:
                 operands[k] = known.get(n, operands[k])
-            same = compute(self.run, step, operands) == self._was(step)
+            was = record_in(step.segment, step.number).y
+            same = compute(self.run, step, operands) == was
             if not (same if type(same) is bool else bool(CPU.xp.all(same))):
                 return False
         return True
-
-    def _was(self, step: Step) -> Any:
-        at = (step.number - step.segment.first) * STRIDE
-        return step.segment.records[at + 5]
 
     # ---- the report ------------------------------------------------------------------------------
 
@@ -240,11 +236,9 @@ def _comparisons(value: Traced) -> Iterator[Step]:
         number, segment = pending.pop()
         if number < 0:
             continue
-        at = (number - segment.first) * STRIDE
-        site, in0, in1, a, b, y = segment.records[at : at + STRIDE]
-        inputs = inputs_of(in0, in1)
+        record = record_in(segment, number)
+        site, inputs, operands, y = record.site, record.inputs, record.operands, record.y
         if site.op.name in COMPARISONS:
-            operands = a if type(a) is tuple else (a, b)
             if Lanes in map(type, operands):
                 continue
             yield Step(

@@ -25,10 +25,9 @@ from ...engine.values.kinds import leaves, read
 from ...lang import program
 from ..answer import Answer
 from .differences import Beside
-from .directions import FEW, Direction, directions, random_directions, seed_of, seeds
+from .directions import FEW, Direction, Scatter, directions, random_directions, seed_of, seeds
 from .lane_runs import Neighbours, tangent_of
 from .program import Program
-from .scatter import Scatter
 
 FIRST_STEPS = 1000  # statements
 LONG = 1000  # operations

@@ -18,8 +18,7 @@ from ...engine.ad.targets import number_of
 from ...engine.backends.backend import CPU, shape_of
 from ...engine.execution import running
 from ...engine.replay.continuation import NotAnalyticError
-from ...engine.replay.history import History
-from ...engine.replay.steps import Exactly
+from ...engine.replay.history import Exactly, History
 from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Lanes
 from .complex_step import tiny_step

@@ -11,9 +11,8 @@ from .blame import Doubt, blame, wrong_steps
 from .differences import LEVELS, bends
 from .kinks import kinks, settled
 from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
-from .neighbourhood import Recheck, checked_beside
+from .obstacles import Recheck, checked_beside, obstacle
 from .path import Conditions
-from .pieces import obstacle
 from .point import MANY_ROWS, Case
 from .results import (
     AGREE,

@@ -150,6 +150,7 @@ def test_a_full_disk_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_least_recently_used_are_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "LIMIT", 60_000)
+    monkeypatch.setattr(cache, "REMOVED_PER", 60_000 // 16)
     code = bytes(5_400)
     for k in range(9):
         makes(bytes([k]), code)
@@ -169,6 +170,7 @@ def test_the_least_recently_used_are_removed(folder: Path, monkeypatch: pytest.M
 def test_small_files_are_removed_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take room on the disk, and a folder of a million files is slow."""
     monkeypatch.setattr(cache, "LIMIT", 20 * cache.LEAST)
+    monkeypatch.setattr(cache, "REMOVED_PER", cache.LEAST)
     for k in range(100):
         remember(bytes([k]), 1)
     assert len(list(folder.iterdir())) <= 22

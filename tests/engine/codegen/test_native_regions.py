@@ -40,6 +40,7 @@ from ..lowering.region_programs import RecursiveWriter, Writer
 
 pytest.importorskip("llvmlite")
 
+from gradcli.engine.codegen.llvm import assembly
 from gradcli.engine.codegen.llvm import functions as llvm
 from gradcli.engine.codegen.llvm.kernels import kernel_text
 from gradcli.engine.codegen.llvm.work import STRETCH, counted_at
@@ -112,6 +113,13 @@ def test_random_functions_that_call_themselves(seed: int) -> None:
 @pytest.mark.parametrize("source", array_programs.PROGRAMS.values())
 def test_programs_on_arrays(source: str) -> None:
     compare(array_programs.HEAD + source, USUAL)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_too_long_for_llvm_to_optimise(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "MOST_OPTIMISED", 0)
+    for writer in (Writer, RecursiveWriter):
+        compare(writer(seed).program(), UNUSUAL)
 
 
 @pytest.mark.parametrize("seed", range(120))

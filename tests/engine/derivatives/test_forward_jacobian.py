@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine.transforms import forward_jacobian
+from gradcli.engine.transforms import jacobian_transforms
 
 from ..programs import evaluate, failure, outputs
 from .random_programs import RELAXED, Program, points, programs
@@ -28,8 +28,8 @@ output j, h, r, g, m
 
 def answers(source: str, few: int, together: int, inputs: dict[str, Any]) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forward_jacobian, "FEW", few)
-        patch.setattr(forward_jacobian, "TOGETHER", together)
+        patch.setattr(jacobian_transforms, "FEW", few)
+        patch.setattr(jacobian_transforms, "TOGETHER", together)
         return outputs(source, inputs)
 
 
@@ -50,7 +50,7 @@ def test_random_programs(program: Program, point: tuple[float, np.ndarray]) -> N
     inputs = dict(zip("xv", point, strict=True))
     source = program.function + ASKED
     expected = answers(source, NEVER, 1, inputs)
-    for together in (2, forward_jacobian.TOGETHER):  # some elements at a time, and all
+    for together in (2, jacobian_transforms.TOGETHER):  # some elements at a time, and all
         agree(answers(source, 0, together, inputs), expected)
 
 
@@ -95,7 +95,7 @@ def test_an_error_is_that_of_a_call() -> None:
 
 
 def test_complex_arguments_and_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forward_jacobian, "FEW", 0)
+    monkeypatch.setattr(jacobian_transforms, "FEW", 0)
     source = "z = array([1.0 + 2j, 3j, 0.5]); fn f(z) = real(z * z)\n"
     found = outputs(
         f'{source}output j = jacobian(f, mode = "forward")(z); output k = jacobian(f)(z)'

@@ -7,7 +7,7 @@ import pytest
 from gradcli.engine.codegen.python.regions import StepBack, compiled
 from gradcli.engine.lowering.functions.recursion import MAX_DEPTH
 from gradcli.engine.trace import run
-from gradcli.engine.trace.running import running
+from gradcli.engine.trace.run import running
 
 from .region_cases import HEAD, RECURSIVE, compare, lowered, states
 from .region_programs import RecursiveWriter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gradcli.engine.formulas.derivative_ops import cotangent_op
+from gradcli.engine.formulas.differentiation import cotangent_op
 from gradcli.engine.formulas.formula_source import function_of
 from gradcli.engine.formulas.functions import scalar_function
 from gradcli.ops import OPS

@@ -16,8 +16,8 @@ from gradcli.engine.execution import Execution, compile_program
 from gradcli.engine.operations import apply
 from gradcli.engine.replay.value_trace import ValueTrace
 from gradcli.engine.symbolic.traces import FormTrace
-from gradcli.engine.trace.blanks import Blank
 from gradcli.engine.trace.keeping import KeepingTrace
+from gradcli.engine.trace.recording import Blank
 from gradcli.engine.trace.tape import Trace, reachable
 from gradcli.engine.trace.windows import STRIDE
 from gradcli.tasks.evaluation import Options

@@ -15,6 +15,10 @@ from ...backends.host_memory import free_host_memory
 # all those of `-O3`, one of which computes several rows at once.
 FEW, O3 = ("sroa", "simplify_cfg"), ("O3",)
 TUNING = {"loop_vectorization": True, "loop_unrolling": False}  # of the passes of `O3`
+# Characters of a text of which LLVM allocates the registers in about a second. The time grows with
+# the square of the text: of a longer one with few passes, values stay on the stack, which takes
+# LLVM a thirtieth of the time, and the machine three times as long.
+MOST_OPTIMISED = 2**20
 # The bytes that LLVM takes at most: a fixed number, and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
 
@@ -25,12 +29,12 @@ class Processor(NamedTuple):
     name: str
     features: str
 
-    def machine(self) -> Any:
-        """A code generator for it. An engine takes it over."""
+    def machine(self, level: int = 3) -> Any:
+        """A code generator for it, of a level of optimisation. An engine takes it over."""
         from llvmlite import binding
 
         target = binding.Target.from_default_triple()
-        return target.create_target_machine(self.name, self.features, opt=3, jit=True)
+        return target.create_target_machine(self.name, self.features, opt=level, jit=True)
 
 
 @cache
@@ -47,14 +51,19 @@ def processor() -> Processor:
     return Processor(binding.get_host_cpu_name(), features)
 
 
+def _level(text: str, passes: Sequence[str]) -> int:
+    """The code generator's level of optimisation for a module."""
+    return 0 if passes == FEW and len(text) > MOST_OPTIMISED else 3
+
+
 def _made_of(text: str, passes: Sequence[str]) -> bytes:
     """Everything that the object file of a module depends on."""
     import llvmlite
     from llvmlite import binding
 
     libraries = llvmlite.__version__, str(binding.llvm_version_info)
-    tuning = str(TUNING)
-    parts = (*libraries, binding.get_default_triple(), *processor(), *passes, tuning, text)
+    tuning = str(TUNING), str(_level(text, passes))
+    parts = (*libraries, binding.get_default_triple(), *processor(), *passes, *tuning, text)
     return "\0".join(parts).encode()
 
 
@@ -62,7 +71,7 @@ def _object(text: str, passes: Sequence[str]) -> bytes:
     """A module as an object file."""
     from llvmlite import binding
 
-    machine, module = processor().machine(), binding.parse_assembly(text)
+    machine, module = processor().machine(_level(text, passes)), binding.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     options = binding.create_pipeline_tuning_options(speed_level=3)
     for name, holds in TUNING.items():

@@ -1,4 +1,4 @@
-"""Many rows in blocks, and by kernels: neither changes a result."""
+"""Many rows by kernels, which change no result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, only
-from gradcli.engine.lanes import blocks, mapping
 from gradcli.ops import OPS
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -19,30 +18,6 @@ ROSENBROCK = "fn f(x) = sum(100 * (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)\n"
 
 def _run(source: str, **inputs: Any) -> Any:
     return gradcli.load(source=source).with_options(grad=False).run(inputs)
-
-
-def _both(source: str, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
-    """A program gives the same by blocks of seven rows and of all; `taken`: blocks were what it ran
-    by."""
-    whole = _run(source, X=X)
-    found: list[bool] = []
-
-    def spied(*arguments: Any) -> Any:
-        value = blocks.in_blocks(*arguments)
-        found.append(value is not None)
-        return value
-
-    monkeypatch.setattr(blocks, "ELEMENTS", 28)
-    monkeypatch.setattr(blocks, "LEAST", 7)
-    monkeypatch.setattr(mapping, "in_blocks", spied)
-    parts = _run(source, X=X)
-    assert found == [taken]
-    assert parts.printed == whole.printed
-    for a, b in zip(
-        _flat(list(parts.outputs.values())), _flat(list(whole.outputs.values())), strict=True
-    ):
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-14)
 
 
 def _flat(value: Any) -> list[Any]:
@@ -58,43 +33,8 @@ def _flat(value: Any) -> list[Any]:
 HEAD = "const X: float[n, m]\n"
 
 
-@pytest.mark.parametrize(
-    ("program", "taken"),
-    [
-        (ROSENBROCK + "output vmap(value_and_grad(f))(X)", True),
-        (ROSENBROCK + "output vmap(hessian(f))(X)", True),
-        ("fn f(x, w) = sum(x) * w\noutput vmap(f, in_axes = [0, none])(X, 2.0)", True),
-        ("fn f(x, w) = sum(x) * w\noutput vmap(f)(X, w = X[:, 0])", True),
-        ("fn f(x) = x * 2\noutput vmap(f, in_axes = 1)(X.T)", True),
-        (
-            "fn f(p) { return {a: p.x + p.y[0], b: [p.y, 1]} }\noutput vmap(f)({x: X[:, 0], y: X})",
-            True,
-        ),
-        (
-            "fn f(x) { while sum(x**2) > 0.1 { x = x / (1.5 + x[0]**2) }; return x }\noutput vmap(f)(X)",
-            True,
-        ),
-        ("fn f(x) = sum(x[x > 0])\noutput vmap(f)(X)", True),
-        ("fn f(x) = x[0]\noutput vmap(f)(X[:10])", False),  # too few
-        ("fn f(x) { print x[0]; return x }\noutput vmap(f)(X)", False),  # once, of all
-        ("fn f(x) = x + normal(4)\noutput vmap(f)(X)", False),  # each draws what it would alone
-        ("var w = 1.0\nfn f(x) = sum(x) * w\noutput grad(sum(vmap(f)(X)), w)", False),  # recorded
-        (
-            "var w = 1.0\nfn f(x) { w := 2.0; return x * w }\noutput vmap(f)(X), w",
-            False,
-        ),  # a change
-    ],
-)
-def test_blocks_give_what_all_rows_give(
-    program: str, taken: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _both(HEAD + program, monkeypatch, taken)
-
-
-def test_values_of_different_kinds_are_told_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_different_kinds_are_told_of_all_rows() -> None:
     program = HEAD + "fn f(x) { if x[0] > X[20, 0] { return x }; return x[:2] }\noutput vmap(f)(X)"
-    monkeypatch.setattr(blocks, "ELEMENTS", 4)
-    monkeypatch.setattr(blocks, "LEAST", 1)
     with pytest.raises(gradcli.GradcliError, match="E314"):
         _run(program, X=np.sort(X, axis=0))
 

@@ -1,5 +1,6 @@
-"""The program beside a kink: at a point so near that the same operations meet, and where the
-function is smooth."""
+"""What is in the way of differences: a function of several pieces within a step, where an operation
+jumps or a branch goes otherwise, and numbers that underflow; and kinks, which a program is checked
+beside, at a point so near that the same operations meet."""
 
 from __future__ import annotations
 
@@ -11,10 +12,85 @@ from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.backends.backend import CPU, is_inexact, shape_of
+from ...engine.replay.history import Step
+from ...engine.replay.rounding import smallest
 from ...engine.values.kinds import Variable, show
+from ...engine.values.lanes import Lanes
+from .blame import FLAT
+from .directions import Scatter
 from .point import Case, Point
 from .results import ALLOWED, KINK, UNDECIDED, Blame, Check, CheckOptions
-from .scatter import Scatter
+from .verdicts import SAFETY, Judge
+
+# ---- within a step -------------------------------------------------------------------------------
+
+
+PLACES = [side * part for part in (1.0, 0.61, 0.27, 0.08) for side in (1.0, -1.0)]
+REMAINDERS = ("mod", "fmod")
+PRODUCTS = ("mul", "div", "pow", "square", "exp", "exp2")
+
+
+def obstacle(judge: Judge, step: float) -> str:
+    """Why differences say nothing at a step as small as this; "" where they do."""
+    try:
+        here = _stairs(judge, 0.0)
+        for place in PLACES:
+            if _stairs(judge, place * step) != here or not _keeps_its_path(judge, place * step):
+                return "the function is of several pieces within the steps"
+    except GradcliError:
+        return "the steps lead beyond the edge of a domain"
+    return _underflow(judge)
+
+
+def _stairs(judge: Judge, h: float) -> dict[int, bytes]:
+    """Where each operation that jumps stands: on which stair, in which tooth."""
+    found: dict[int, bytes] = {}
+
+    def watch(step: Step, y: Any, operands: list[Any]) -> None:
+        name = step.site.op.name
+        if name in FLAT:
+            found[step.number] = _numbers(y).tobytes()
+        elif name in REMAINDERS:
+            a, b = map(_numbers, operands)
+            found[step.number] = CPU.xp.round((a - _numbers(y)) / b).tobytes()
+
+    judge.case.replay(*judge.moved(h), watch=watch)
+    return found
+
+
+def _numbers(value: Any) -> Any:
+    return CPU.xp.asarray(value.array if type(value) is Lanes else value) + 0.0  # no -0.0
+
+
+def _keeps_its_path(judge: Judge, h: float) -> bool:
+    """Whether the program gives what its trace gives, which stays on the path that was taken."""
+    if judge.on_trace:
+        return True
+    case, moves = judge.case, judge.moved(h)
+    along = float(case.replay(*moves))
+    noise = 2 * case.point.eps * max(abs(along), abs(case.value)) + judge.known_noise
+    return abs(case.rerun(*moves) - along) <= SAFETY * noise
+
+
+def _underflow(judge: Judge) -> str:
+    """The first product on the way that is too small for its precision, in words."""
+    eps, found = judge.case.point.eps, []
+    normal = smallest(eps) / eps
+
+    def watch(step: Step, y: Any, operands: list[Any]) -> None:
+        if step.site.op.name in PRODUCTS:
+            is_lost = abs(_numbers(y)) < normal
+            for operand in map(_numbers, operands):
+                is_lost = is_lost & (operand != 0) & CPU.xp.isfinite(operand)
+            if is_lost.any():
+                found.append(f"`{step.site.op.name}` in line {step.site.span.line} underflows")
+
+    judge.case.replay(watch=watch)
+    return found[0] if found else ""
+
+
+# ---- beside a kink -------------------------------------------------------------------------------
+
 
 FAR = 2.0**-10  # times the size of a number: how far it is moved
 SIDES = (1.0, -1.0)

@@ -2,27 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf
 from typing import Any
 
-from ...diagnostics import Diagnostic, Span
+from ...diagnostics import Diagnostic, Span, shortened
 from ...lang import program
 from ...lang.program.statements import ATOL, RTOL
+from ...lang.program.walks import own_nodes
 from ..backends.backend import shape_of
 from ..compilation.compiler import Closure, Compiler
 from ..compilation.conditions import truth
-from ..operations.equality import same_value
+from ..operations.equality import compare, same_value
 from ..operations.rows.failing import row_of, tells_apart
 from ..operations.rows.separation import operation_group
 from ..trace.run import Expectation, Run
+from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.contents import plain
-from ..values.kinds import List, describe, is_number, read, show, show_shape
+from ..values.kinds import (
+    UNSET,
+    List,
+    describe,
+    is_callable,
+    is_number,
+    read,
+    show,
+    show_shape,
+    slot_value,
+)
 from ..values.lanes import Group, Lanes, narrow, spread
-from .claims import compile_claim, listed
 from .texts import compile_shown
+
+# ---- what is claimed -----------------------------------------------------------------------------
+
+
+_MAX_SHOWN = 4
+
+Pairs = list[tuple[str, Any]]  # texts with their values
+
+# Whether a claim holds, and what gives the values to show once it doesn't.
+Claim = Callable[[list[Any]], tuple[Any, Callable[[list[Any]], Pairs]]]
+
+
+def compile_claim(c: Compiler, node: program.Expression) -> Claim:
+    """The closure of a claim. A comparison shows its operands, anything else the names in it."""
+    if isinstance(node, program.Apply) and node.op.integers == "bool" and len(node.operands) == 2:
+        return _comparison(c, node)
+    value, names = c.value(node), list(_names(node))
+
+    def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], Pairs]]:
+        return value(frame), lambda frame: _known(
+            [(n.slot.name, slot_value(frame, n.slot)) for n in names]
+        )
+
+    return claim
+
+
+def _comparison(c: Compiler, node: program.Apply) -> Claim:
+    site = Site(node.op, node.span)
+    left, right = [(o, c.value(o)) for o in node.operands if o is not None]
+
+    def claim(frame: list[Any]) -> tuple[Any, Callable[[list[Any]], Pairs]]:
+        a, b = left[1](frame), right[1](frame)
+        pairs = [
+            (operand.span.brief, value)
+            for operand, value in ((left[0], a), (right[0], b))
+            if not isinstance(operand, program.Constant)
+        ]
+        return compare(frame[0], site, a, b), lambda frame: _known(pairs)
+
+    return claim
+
+
+def _names(node: program.Expression) -> Iterator[program.Read]:
+    """The names that an expression reads, each once, in order."""
+    found: dict[int, program.Read] = {}
+    for inner in own_nodes([node]):
+        if isinstance(inner, program.Read):
+            found.setdefault(inner.slot.index, inner)
+    yield from sorted(found.values(), key=lambda read: read.span.start)
+
+
+def _known(pairs: Pairs) -> Pairs:
+    return [
+        (text, value) for text, value in pairs if value is not UNSET and not is_callable(value)
+    ][:_MAX_SHOWN]
+
+
+def listed(pairs: Pairs) -> str:
+    """What a message shows of the values that decided a claim."""
+    return ", ".join(
+        [f"`{text}` is {shortened(' '.join(show(value).split()))}" for text, value in pairs]
+    )
+
+
+# ---- what is noted -------------------------------------------------------------------------------
+
 
 Alone = Callable[[int], tuple[str, str]]  # the message and the label of a row
 
@@ -57,6 +134,9 @@ def note(
     run.expectations.append(Expectation(line, False, message, found, rows, tuple(by_row)))
 
 
+# ---- statements ----------------------------------------------------------------------------------
+
+
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
     line, told = node.span.line, _compile_message(c, node.message)
     has_fixed_message = node.message is None or isinstance(node.message, program.Constant)
@@ -89,7 +169,7 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
         for name, option in options:
             tolerances[name] = _tolerance(frame[0], name, option(frame), node.span)
         a, b = value(frame), other(frame)
-        message = compare(frame[0], a, b, **tolerances)
+        message = _mismatch(frame[0], a, b, **tolerances)
         if frame[0].claims is not None and not message:
             frame[0].claims.append((a, b, node))
         x, y = plain(a), plain(b)
@@ -157,6 +237,9 @@ def _first_row(run: Run, mask: Any, group: Group) -> int:
     return row
 
 
+# ---- closeness -----------------------------------------------------------------------------------
+
+
 def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
     """Compares values that differ between rows. Returns what is wrong in the first row where
     something is, or ""."""
@@ -170,7 +253,7 @@ def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
         run.backend.settle(spread(run.backend.xp, v, group).array[..., k].copy()) for v in (x, y)
     )
     return (
-        f"{compare(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
+        f"{_mismatch(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
     )
 
 
@@ -192,15 +275,15 @@ def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:
     )
 
 
-def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
+def _mismatch(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
     """Says what is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in
     each element, nan equal to nan. An infinity is close to itself only."""
     x, y = plain(a), plain(b)
     if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
-        messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]
+        messages = [_mismatch(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]
         return next((f"element {k}: {m}" for k, m in enumerate(messages) if m), "")
     if isinstance(x, dict) and isinstance(y, dict) and x.keys() == y.keys():
-        messages = [compare(run, x[k], y[k], rtol, atol) for k in x]
+        messages = [_mismatch(run, x[k], y[k], rtol, atol) for k in x]
         return next((f"entry `{k}`: {m}" for k, m in zip(x, messages, strict=True) if m), "")
     if isinstance(x, list):
         x = _array(run, x)
