@@ -44,7 +44,7 @@ def region_text(
 
 def _llvm(lowered: Lowered) -> tuple[str, list[str], list[tuple[str, Span | None]]]:
     from .codegen.llvm.kernels import kernel_text
-    from .codegen.scalar_ops import NotNative
+    from .codegen.scalars import NotNative
 
     try:
         text, each_text, calls, _ = kernel_text(lowered.region, lowered.others)

@@ -1,8 +1,10 @@
-"""Regions as functions: the choice of the back end, by the work that pays for it."""
+"""Regions as functions: the choice of the back end, by the work that pays for it. Products are
+plain until one of them is nan, and strict from then on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 from ...diagnostics import Span
@@ -12,10 +14,11 @@ from ..ir.instructions import Each, Region, Structural, every, size_of
 from ..ir.printer import text
 from ..ir.types import ArrayType
 from ..passes.arrays.fusion import has_each
+from ..passes.plain_products import has_strict_products, with_plain_products
 from .cache import remember, remembered
 from .llvm.assembly import can_compile, is_loaded
 from .python import regions as python
-from .step_back import OutOfWork
+from .step_back import OutOfWork, StepBack
 
 MOST_ON_ROWS = 4_000  # instructions of a kernel on rows: LLVM compiles them in about a second
 
@@ -103,7 +106,7 @@ def _machine_code(
     if not can_compile(size):
         return python.compiled(region, others, stack_bytes=stack_bytes)
     from .llvm import functions as llvm
-    from .scalar_ops import NotNative
+    from .scalars import NotNative
 
     try:
         return llvm.compiled(region, others, stack_bytes)
@@ -132,7 +135,7 @@ def device_kernel(
     if not policy().compiles:
         return None
     from .python.device import compiled_on
-    from .scalar_ops import NotNative
+    from .scalars import NotNative
 
     stack_bytes = policy().stack_bytes if stack_bytes is None else stack_bytes
     try:
@@ -173,7 +176,7 @@ def rows_kernel(
     """A region as a function of columns on the device of a backend. On the CPU it also takes arrays
     with `rows_first`, and has results that are `summed`: see `RowsKernel`. The regions aren't
     refused by `refused_on_rows`; where they have no machine code all the same, this says why."""
-    from .scalar_ops import NotNative
+    from .scalars import NotNative
 
     try:
         if backend.name != CPU.name:
@@ -185,3 +188,65 @@ def rows_kernel(
         return RowsKernel(region, others, by_row, rows_first, summed)
     except NotNative as why:
         return Refusal(why.reason, why.span)
+
+
+class PlainFirst:
+    """The kernel of a region, the first of these, which may call the others. It raises StepBack.
+    `stack_bytes` limits a stack, in place of the policy."""
+
+    def __init__(self, *regions: Region, stack_bytes: int | None = None) -> None:
+        plain, strict = _forms(regions)
+        self._kernel = Kernel(*plain, stack_bytes=stack_bytes)
+        self._strict = None if strict is None else Kernel(*strict, stack_bytes=stack_bytes)
+
+    def run(self, parameters: Sequence[Any], calls: int = 1) -> Sequence[Any]:
+        """Calls the kernel: see `Kernel.run`."""
+        strict = self._strict  # other threads may run the same kernel
+        try:
+            return self._kernel.run(parameters, calls)
+        except StepBack:
+            if strict is None:
+                raise
+        found = strict.run(parameters, calls)
+        self._kernel, self._strict = strict, None
+        return found
+
+
+class RowsPlainFirst:
+    """The kernel on rows of a region. `make` makes the kernel of a region and those that it calls,
+    if there is one."""
+
+    def __init__(self, make: Callable[[Sequence[Region]], OnRows | None], *regions: Region) -> None:
+        plain, self._strict = _forms(regions)
+        self._make, self._kernel, self._lock = make, make(plain), Lock()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a kernel."""
+        return self._kernel is not None
+
+    def run(
+        self,
+        n: int,
+        values: Sequence[Any],
+        memory: int | None = None,
+        into: Sequence[Any] | None = None,
+    ) -> tuple[list[Any], Any]:
+        """Calls the kernel: see `OnRows.run`."""
+        strict, kernel = self._strict, self._kernel  # other threads may run the same kernel
+        assert kernel is not None
+        found, stepped_back = kernel.run(n, values, memory, into)
+        if strict is None or not stepped_back.any():
+            return found, stepped_back
+        with self._lock:  # one thread makes the other kernel
+            if self._strict is not None:
+                self._kernel, self._strict = self._make(strict), None
+        assert self._kernel is not None
+        return self._kernel.run(n, values, memory, into)
+
+
+def _forms(regions: Sequence[Region]) -> tuple[Sequence[Region], Sequence[Region] | None]:
+    """The form of regions to begin with, and the one with strict products, if that is another."""
+    if not any(map(has_strict_products, regions)):
+        return regions, None
+    return list(map(with_plain_products, regions)), regions

@@ -53,6 +53,7 @@ class Builder:
         """`real` is the type of the floats in a program's text, and of floats computed from ints.
         Raises TooLong after `most` instructions; those that are taken out again count, too."""
         self.block, self.real, self._rest = block, real, most
+        self.span: Span | None = None  # where the operations stand that are added
         self.known: dict[Value, Any] = {}  # the constants
         self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
         self._origins: dict[Value, Sequence[Value]] = {}  # what ints and bools were computed from
@@ -65,6 +66,15 @@ class Builder:
             yield block
         finally:
             self.block = outer
+
+    @contextmanager
+    def at(self, span: Span | None) -> Iterator[None]:
+        """Adds operations that stand at `span` in the program, until the context ends."""
+        outer, self.span = self.span, span
+        try:
+            yield
+        finally:
+            self.span = outer
 
     def add(self, instruction: Instruction) -> None:
         self._count(1)
@@ -229,16 +239,12 @@ class Builder:
         return result
 
     def structural(
-        self,
-        op: Op,
-        operands: Sequence[Value],
-        options: Mapping[str, Any],
-        span: Span | None = None,
+        self, op: Op, operands: Sequence[Value], options: Mapping[str, Any]
     ) -> list[Value]:
         """The results of a structural entry of the table. A list among the operands becomes an
         array. Raises Refused."""
         arrays = [self.in_form(v, listed=False) if is_list(v.type) else v for v in operands]
-        made = Structural(op, tuple(arrays), completed(op, options), (), span)
+        made = Structural(op, tuple(arrays), completed(op, options), (), self.span)
         made.results = tuple(map(Value, gives(made.applied)))
         self.add(made)
         return list(made.results)
@@ -272,7 +278,7 @@ class Builder:
         self.add(Cast(value, result))
         return result
 
-    def operation(self, op: Op, operands: Sequence[Value], span: Span | None = None) -> Value:
+    def operation(self, op: Op, operands: Sequence[Value]) -> Value:
         """An elementwise op on scalars. Ints become floats beside a float, and where the op gives
         floats; bools are ints to what counts."""
         chosen, values = ([operands[0]], operands[1:]) if op in CHOICES else ([], operands)
@@ -281,7 +287,7 @@ class Builder:
             return self.constant(folded)
         cast = [self.cast(value, kind) for value in values]
         result = Value(result_type(op, kind))
-        self.add(Operation(op, (*chosen, *cast), result, span))
+        self.add(Operation(op, (*chosen, *cast), result, self.span))
         if result.type in (I64, BOOL):
             self._origins[result] = values
         return result
@@ -312,9 +318,9 @@ class Builder:
         found = _ON_INTS[op.name](*known)
         return found if -(2**63) <= found < 2**63 else None
 
-    def apply(self, name: str, operands: Sequence[Value], span: Span | None = None) -> Value:
+    def apply(self, name: str, operands: Sequence[Value]) -> Value:
         """An entry of the table by its name."""
-        return self.operation(OPS[name], operands, span)
+        return self.operation(OPS[name], operands)
 
     def _kind(self, op: Op, types: list[Type]) -> Scalar:
         """The type that an op computes with."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...diagnostics import Span
 from ...ops.rule_values import Number, RuleLanguage
 from .builder import Builder
 from .instructions import Value
@@ -16,15 +15,15 @@ class Numbers(RuleLanguage):
     one operand of an operator is a `Number`; the others may be values, or Python's numbers, which
     become constants."""
 
-    __slots__ = ("builder", "span")
+    __slots__ = ("builder",)
 
-    def __init__(self, builder: Builder, span: Span | None = None) -> None:
-        self.builder, self.span = builder, span
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
 
     def call(
         self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
     ) -> Any:
-        return self.number(self.builder.apply(name, list(map(self.value, arguments)), self.span))
+        return self.number(self.builder.apply(name, list(map(self.value, arguments))))
 
     def number(self, value: Value) -> Any:
         """A value as an operand."""

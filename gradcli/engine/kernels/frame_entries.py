@@ -41,9 +41,14 @@ from ..values.kinds import (
     read,
     slot_value,
 )
-from .list_room import ListRoom
-from .region_tables import arrays_of, columns_with_room, kind_of
-from .region_values import as_parameter, is_long, list_type, scalar_type
+from .iterations import ListRoom
+from .region_values import (
+    as_parameter,
+    columns_with_room,
+    is_long,
+    list_type,
+    scalar_type,
+)
 from .traced_lists import TracedList, depth_in
 
 MAX_DEPTH = 8  # of functions that captured functions, and lists in lists
@@ -228,10 +233,11 @@ class _Observer:
         columns = columns_with_room(value, room, self.most_traced)
         if columns is None:
             return None
-        for array in arrays_of(columns):
+        kind, arrays = columns
+        for array in arrays:
             self.take(array)
         self.take(len(value))
-        return Table(kind_of(columns), size)
+        return Table(kind, size)
 
     def variable(self, variable: Variable) -> Entry:
         """A variable whose state may change."""

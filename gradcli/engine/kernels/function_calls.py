@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import Span
 from ..codegen.step_back import StepBack
-from ..lowering.frame_calls import lower_call
+from ..lowering.frames import lower_call
 from ..lowering.held.flow import draws
 from ..lowering.held.kinds import is_unrecorded
 from ..passes.rules import NoRule

@@ -10,7 +10,7 @@ from ...lang.program.liveness import Slots
 from ..backends.backend import count, shape_of
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Each, every
-from ..lowering.frame_loops import HEAD, Iterated, lower_loop
+from ..lowering.frames import HEAD, Iterated, lower_loop
 from ..lowering.held.flow import assigned, draws, grown, touches_variables
 from ..lowering.held.kinds import is_unrecorded
 from ..lowering.held.names import DRAWS, RETURNED, STOPPED
@@ -22,8 +22,7 @@ from ..values.boxes import primal
 from ..values.kinds import BREAK, RESULT, RETURN, set_slot
 from .draws import draws_so_far, go_on_from
 from .frame_entries import Observed, observe, slots_of
-from .iterations import Items, Ran, Sequences
-from .list_room import ListRoom
+from .iterations import Items, ListRoom, Ran, Sequences
 from .reach import Reach
 from .region_op import REGION
 from .region_values import MISSING, as_parameter, counts_in, held_of
@@ -45,7 +44,7 @@ class LoopCalls:
         self._assigned = list(assigned([node]))
         self._room = ListRoom([self._slots[k] for k in grown(node)])
         self._touches, self._draws = Reach(touches_variables, node), Reach(draws, node)
-        self._on_variables: VariableLoopCalls | None = None
+        self._on_variables = VariableLoopCalls(node, self._site)
         self._sequences: tuple[Any, Sequences] | None = None  # the source of the last run, and its
         self._calls = Variants(
             lambda observed, how, most: LoopCall(node, alive, observed, most, *how), head=HEAD
@@ -72,25 +71,38 @@ class LoopCalls:
         if any(found):
             return self.run(frame, rest, is_counted, work)
         some = rest[: left if self._room.slots else _at_a_time(observed)]
+        over, size = sequences.over, self._room.size
         if changes:
-            return self._run_on_variables(frame, sequences.over, some, rest, observed, work)
-        if observed.is_boxed and not frame[0].one_record:
-            return None
-        call = self._calls.of(observed, (sequences.over, self._room.size), work)
-        if isinstance(call, int):
-            return call
-        if call is None or (observed.is_boxed and call.is_unrecorded):
-            return None
-        calls = -(-len(rest) // len(some)) if is_counted else 1
-        try:
-            ran, new = call.run(frame[0], self._site, some, observed, calls)
-        except StepBack:
-            return self.run(frame, rest, is_counted, work) if self._room.enlarge() else None
-        except NoRule:
-            return None
+            ended = self._on_variables.run(frame[0], over, some, rest, observed, size, work)
+        else:
+            calls = -(-len(rest) // len(some)) if is_counted else 1
+            try:
+                ended = self._run_on_values(frame[0], over, some, observed, calls, work)
+            except StepBack:
+                return self.run(frame, rest, is_counted, work) if self._room.enlarge() else None
+        if not isinstance(ended, tuple):
+            return ended
+        ran, new = ended
         self._put(frame, new)
         self._room.learn(ran)
         return ran
+
+    def _run_on_values(
+        self, run: Run, over: Iterated, some: Items, observed: Observed, calls: int, work: float
+    ) -> tuple[Ran, dict[int, Any]] | int | None:
+        """Runs some iterations that change no variables, as `VariableLoopCalls.run` does others.
+        Raises StepBack."""
+        if observed.is_boxed and not run.one_record:
+            return None
+        call = self._calls.of(observed, (over, self._room.size), work)
+        if call is None or isinstance(call, int):
+            return call
+        if observed.is_boxed and call.is_unrecorded:
+            return None
+        try:
+            return call.run(run, self._site, some, observed, calls)
+        except NoRule:
+            return None
 
     @cached_property
     def _slots_into(self) -> list[program.Slot]:
@@ -103,26 +115,6 @@ class LoopCalls:
         if self._sequences is None or self._sequences[0] is not source:
             self._sequences = source, Sequences(items)
         return self._sequences[1]
-
-    def _run_on_variables(
-        self,
-        frame: list[Any],
-        over: Iterated,
-        some: Items,
-        rest: Items,
-        observed: Observed,
-        work: float,
-    ) -> Ran | int | None:
-        """The same for a loop that changes variables, or asks for derivatives of values."""
-        if self._on_variables is None:
-            self._on_variables = VariableLoopCalls(self._node, self._site)
-        found = self._on_variables.run(frame[0], over, some, rest, observed, self._room.size, work)
-        if not isinstance(found, tuple):
-            return found
-        ran, new = found
-        self._put(frame, new)
-        self._room.learn(ran)
-        return ran
 
     def _put(self, frame: list[Any], new: dict[int, Any]) -> None:
         """Puts the values after the iterations into the frame."""

@@ -21,8 +21,7 @@ from ..lowering.entries import (
 )
 from ..lowering.held.kinds import Known, Record, Stored, Table
 from ..values.kinds import UNSET, Function, List, Transform, Variable
-from .region_tables import arrays_of, columns_with_room, kind_of
-from .region_values import as_parameter, list_type
+from .region_values import as_parameter, columns_with_room, list_type
 
 # Returns whether a value has an entry; if so, its numbers are appended to the list.
 Reader: TypeAlias = Callable[[Any, list[Any]], bool]
@@ -142,9 +141,9 @@ def _table(entry: Table) -> Reader:
         if type(value) is not List or KnownInt(len(value)) != entry.count:
             return False
         columns = columns_with_room(value, len(value))
-        if columns is None or kind_of(columns) != entry.columns:
+        if columns is None or columns[0] != entry.columns:
             return False
-        numbers += [*arrays_of(columns), len(value)]
+        numbers += [*columns[1], len(value)]
         return True
 
     return reader

@@ -16,8 +16,7 @@ from typing import Any, TypeVar, cast
 
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import DIFFERENTIATED, NO_LIMIT, policy
-from ..codegen.kernel import device_kernel, is_large
-from ..codegen.plain_first import PlainFirst
+from ..codegen.kernel import PlainFirst, device_kernel, is_large
 from ..codegen.step_back import StepBack
 from ..ir.instructions import Region, size_of
 from ..ir.types import ArrayType, has_tangents, is_list

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from ..backends.backend import CPU, Backend
-from ..codegen.kernel import OnRows, Refusal, refused_on_rows, rows_kernel
-from ..codegen.plain_first import RowsPlainFirst
+from ..codegen.kernel import OnRows, Refusal, RowsPlainFirst, refused_on_rows, rows_kernel
 from ..ir.instructions import Region
+from ..passes.hoisting import apart
 from ..passes.pipeline import compiled_form, without_rules
-from ..passes.row_hoisting import apart
 from .region_calls import RegionCall
 
 _NUMBERS = (bool, int, float)

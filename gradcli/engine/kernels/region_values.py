@@ -7,7 +7,8 @@ from itertools import chain, islice
 from typing import Any
 
 from ..backends.backend import CPU, shape_of
-from ..ir.types import BOOL, F32, OF_PYTHON, ArrayType, Scalar, dtype_of
+from ..ir.types import BOOL, F32, OF_DTYPE, OF_PYTHON, ArrayType, Scalar, dtype_of
+from ..lowering.held.columns import LARGEST
 from ..lowering.held.kinds import (
     FEW,
     Kind,
@@ -26,7 +27,7 @@ from ..lowering.held.kinds import (
 from ..lowering.values.arrays import MAX_ELEMENTS
 from ..values.boxes import Dual, primal
 from ..values.kinds import List
-from .traced_lists import list_of, of_numbers
+from .traced_lists import TracedList, list_of, of_numbers
 
 MISSING = object()
 ANY = 2**62  # traced numbers, at most
@@ -146,3 +147,52 @@ def may_be(a: Any, b: Any) -> bool:
     """Whether two numbers are equal, or both nan. An array is no number."""
     a, b = primal(a), primal(b)
     return not shape_of(b) and bool(a == b or (a != a and b != b))
+
+
+def columns_with_room(
+    value: List, room: int, most_traced: int = 0
+) -> tuple[Kind, list[Any]] | None:
+    """The columns of a list with room for so many items: their kind, and the arrays that a region
+    takes for them. None if the items aren't numbers, or arrays, of one form. Floats may be traced,
+    or have tangents, where a column has no more than `most_traced`."""
+    rows, first = value.items, value.items[0]
+    kinds, keys = set(map(type, rows)), None
+    kind = list_type(value, most_traced)
+    if kind is not None and room * kind.size <= LARGEST * len(rows):
+        numbers = of_numbers(flat_items(value), dtype_of(kind.element), kind.shape)
+        return _column(_with_room(numbers, room), listed=True)
+    if kinds == {bool}:
+        return _column(_array(rows, bool, (len(rows),), room), listed=True)
+    if kinds == {CPU.ndarray} and len({(row.shape, row.dtype) for row in rows}) == 1:
+        if first.dtype.name not in OF_DTYPE or not 0 < room * first.size <= LARGEST:
+            return None
+        return _column(_array(rows, first.dtype, (len(rows), *first.shape), room), listed=False)
+    if kinds == {List} and first.items and set(map(len, rows)) == {len(first)}:
+        parts = zip(*[row.items for row in rows], strict=True)
+    elif kinds == {dict} and first and set(map(tuple, rows)) == {keys := tuple(first)}:
+        parts = zip(*[row.values() for row in rows], strict=True)
+    else:
+        return None
+    columns = [columns_with_room(List(list(part)), room, most_traced) for part in parts]
+    found = [each for each in columns if each is not None]
+    if len(found) < len(columns):
+        return None
+    items, arrays = tuple([own for own, _ in found]), [array for _, own in found for array in own]
+    return (items if keys is None else Record(keys, items)), arrays
+
+
+def _column(array: Any, listed: bool) -> tuple[Kind, list[Any]]:
+    return Stored(ArrayType(OF_DTYPE[array.dtype.name], array.shape, listed)), [array]
+
+
+def _array(items: Any, dtype: Any, shape: tuple[int, ...], room: int) -> Any:
+    found = CPU.xp.zeros((room, *shape[1:]), dtype)
+    found[: shape[0]] = items
+    return found
+
+
+def _with_room(numbers: Any, room: int) -> Any:
+    """A list of numbers with room for more."""
+    if type(numbers) is TracedList:
+        return TracedList(_with_room(numbers.array, room), numbers.boxes)
+    return _array(numbers, numbers.dtype, numbers.shape, room)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...lang import program
 from ..codegen.step_back import StepBack
-from ..lowering.frame_loops import HEAD, Iterated
+from ..lowering.frames import HEAD, Iterated
 from ..lowering.held.kinds import has_long_lists
 from ..lowering.held.names import NotCompiled
 from ..lowering.variable_loops import FLAGS, lower_variable_loop, may_end

@@ -16,7 +16,7 @@ from ..ir.builder import TooLong
 from ..ir.instructions import Region
 from ..lowering.entries import specialised
 from ..lowering.held.names import NotCompiled, UnknownInt
-from ..passes.arrays.aliases import returned_parameters
+from ..passes.arrays.ownership import returned_parameters
 from ..passes.calls import Regions
 from ..trace.run import Run
 from ..trace.tape import Site

@@ -15,7 +15,7 @@ from ...structs import Struct, field
 from ..ir.builder import Builder
 from ..ir.instructions import Block, Value
 from ..ir.types import I64, ArrayType, Scalar
-from .functions.calls import Calls
+from .functions.expressions import Expressions
 from .held.kinds import Held, Known, Stored, with_parts
 from .held.names import ABSENT, Closure, Members, Name, Transform, Unknown, UnknownInt
 
@@ -100,13 +100,13 @@ def parameters_of(entry: Entry) -> list[Scalar | ArrayType]:
     return found
 
 
-def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
+def enter(lowering: Expressions, entry: Entry, parameters: Iterator[Value]) -> object:
     """What a name with an entry holds. The entry takes the next of the parameters."""
     if isinstance(entry, Scalar):
         return next(parameters)
     if isinstance(entry, Stored):
         array = Stored(next(parameters), entry.variable)
-        return array if array.listed else lowering.few_apart(array, None)
+        return array if array.listed else lowering.few_apart(array)
     if isinstance(entry, VariableEntry):
         if entry.state is not None:
             state = enter(lowering, entry.state, parameters)
@@ -137,7 +137,7 @@ def enter(lowering: Calls, entry: Entry, parameters: Iterator[Value]) -> object:
     return Closure(entry.function, frame, tuple(map(lowering.names.hidden, defaults)))
 
 
-def _members(lowering: Calls, entry: MembersEntry, parameters: Iterator[Value]) -> Members:
+def _members(lowering: Expressions, entry: MembersEntry, parameters: Iterator[Value]) -> Members:
     frame, slots = lowering.names.new_frame(), [entry.slots[name] for name in entry.names]
     held = [enter(lowering, item, parameters) for item in entry.items]
     lowering.names.put([Name(frame, slot.index) for slot in slots], held)

@@ -146,7 +146,7 @@ class _Main:
     def statement(self, node: Any) -> None:
         held, frame = dict(self.lowering.names.held), self.lowering.frame
         try:
-            with self.lowering.builder.undoing(NotCompiled):
+            with self.lowering.builder.undoing(NotCompiled), self.lowering.at(node.span):
                 if isinstance(node, program.Declare):
                     self.declare(node)
                 elif isinstance(node, program.Import):
@@ -202,12 +202,11 @@ class _Main:
     def output(self, name: str, expression: Any) -> None:
         held = dict(self.lowering.names.held)
         try:
-            with self.lowering.builder.undoing(NotCompiled):
+            with self.lowering.builder.undoing(NotCompiled), self.lowering.at(expression.span):
                 found = self.lowering.value(self.lowering.expression(expression))
                 found = self.lowering.values(found)
                 if not is_value(kind_of(found)):
-                    why = "this output is no number, and no list of these"
-                    raise NotCompiled(why, expression.span)
+                    raise NotCompiled("this output is no number, and no list of these")
             self.results[name] = found
         except NotCompiled as reason:
             self.lowering.names.held = held
@@ -217,13 +216,13 @@ class _Main:
         """A declared variable is a parameter of the type that its state has. A constant int that
         isn't given from outside is also known. A constant that depends on variables, or is a dict,
         a string or a list of such, is like any other value."""
-        name, span, names = self.path + node.slot.name, node.span, self.lowering.names
+        name, names = self.path + node.slot.name, self.lowering.names
         before, draws = dict(names.held), [self.lowering.draws]
         own, began = Name(self.lowering.frame, node.slot.index), names.of(draws)
         with self.lowering.builder.inside(Block()) as state:
             value = None if node.value is None else self.lowering.expression(node.value)
             if type(value) is tuple and not self.holds_things(value):
-                value = self.lowering.whole(self.lowering.as_array(value, span), span)
+                value = self.lowering.whole(self.lowering.as_array(value))
             first = None if value is None else kind_of(value)
         drawn, names.held = names.of(draws), before
         names.put(draws, drawn)
@@ -239,9 +238,9 @@ class _Main:
         self.lowering.count_draws(began, state, ())
         kind = declared_kind(node.type, first, given, self.lowering.builder.real)
         if not isinstance(kind, _NUMERIC):
-            raise NotCompiled(f"`{name}` is no number and no array of known shape", span)
+            raise NotCompiled(f"`{name}` is no number and no array of known shape")
         if depends:
-            raise NotCompiled("a typed constant that depends on variables is not compiled", span)
+            raise NotCompiled("a typed constant that depends on variables is not compiled")
         if [v.type for v in state.results] == [*flat(kind)]:
             self.states[name] = initial
         held, first_place = fresh(kind), len(self.block.parameters)

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...diagnostics import Span
 from ...lang import program
 from ...lang.program.liveness import Liveness
 from ...lang.program.statements import ATOL, RTOL
 from ..ir.builder import Builder
 from ..ir.instructions import Check, Value
-from ..ir.numbers import Numbers
 from .held.flow import COMPILED, is_loop, leaves, returns
 from .held.kinds import Array, Maybe, Mixed, without_variable
 from .held.names import ABSENT, RETURNED, Fails, Name, NotCompiled
 from .loops.carried import End, Finish
 from .loops.iterating import Iterating
-from .values.lists import Path
+from .values.containers import Path
 
 MAX_PATHS = 64  # through a function with `if`s that end paths
 
@@ -61,21 +59,23 @@ class Lowering(Iterating):
         """Lowers statements up to the end of the path, and returns what `finish` makes of that
         end."""
         for k, statement in enumerate(statements):
-            self.count(statement.span)
-            if isinstance(statement, program.Return):
-                value = None if statement.value is None else self.expression(statement.value)
-                return finish("return", value)
-            if isinstance(statement, program.Break):
-                return finish("break", None)
-            if isinstance(statement, program.Continue):
-                return finish("continue", None)
-            if not (isinstance(statement, COMPILED) or (self.for_rows and _is_of_rows(statement))):
-                return finish("stop", self.not_compiled(statement))
-            if isinstance(statement, program.If) and leaves(statement):
-                return self.split(statement, statements[k + 1 :], finish)
-            self.statement(statement)
-            if is_loop(statement) and returns(statement):
-                return self.after_loop(statement, statements[k + 1 :], finish)
+            with self.at(statement.span):
+                self.count()
+                if isinstance(statement, program.Return):
+                    value = None if statement.value is None else self.expression(statement.value)
+                    return finish("return", value)
+                if isinstance(statement, program.Break):
+                    return finish("break", None)
+                if isinstance(statement, program.Continue):
+                    return finish("continue", None)
+                is_compiled = isinstance(statement, COMPILED)
+                if not (is_compiled or (self.for_rows and _is_of_rows(statement))):
+                    return finish("stop", self.not_compiled(statement))
+                if isinstance(statement, program.If) and leaves(statement):
+                    return self.split(statement, statements[k + 1 :], finish)
+                self.statement(statement)
+                if is_loop(statement) and returns(statement):
+                    return self.after_loop(statement, statements[k + 1 :], finish)
         return finish("fall", None)
 
     def split(self, node: program.If, rest: Sequence[Any], finish: Finish) -> Any:
@@ -88,12 +88,9 @@ class Lowering(Iterating):
             condition = self.condition(written)
             self.paths += condition not in self.builder.known
             if self.paths > MAX_PATHS:
-                raise NotCompiled("too many paths leave from here", node.span)
+                raise NotCompiled("too many paths leave from here")
             return self.either(
-                condition,
-                lambda: self.path((*body, *rest), finish),
-                lambda: go(k + 1),
-                node.span,
+                condition, lambda: self.path((*body, *rest), finish), lambda: go(k + 1)
             )
 
         return go(0)
@@ -106,10 +103,7 @@ class Lowering(Iterating):
         if not isinstance(held, Maybe):
             return finish("return", held)
         return self.either(
-            held.there,
-            lambda: finish("return", held.held),
-            lambda: self.path(rest, finish),
-            node.span,
+            held.there, lambda: finish("return", held.held), lambda: self.path(rest, finish)
         )
 
     # ---- statements ------------------------------------------------------------------------------
@@ -121,12 +115,13 @@ class Lowering(Iterating):
         lower(self, node)
 
     def not_compiled(self, node: Any) -> NotCompiled:
-        return NotCompiled(f"`{_WORDS.get(type(node), '?')}` is not compiled", node.span)
+        return NotCompiled(f"`{_WORDS.get(type(node), '?')}` is not compiled")
 
     def all(self, statements: Sequence[Any]) -> None:
         for statement in statements:
-            self.count(statement.span)
-            self.statement(statement)
+            with self.at(statement.span):
+                self.count()
+                self.statement(statement)
 
     def assign(self, node: program.Assign) -> None:
         self.bind(node.target, self.expression(node.value))
@@ -134,33 +129,33 @@ class Lowering(Iterating):
     def bind(self, target: Any, value: Any) -> None:
         if isinstance(target, program.NameTarget):
             self.names.held[Name(self.frame, target.slot.index)] = value
-        elif isinstance(target, program.ListTarget):
-            parts = self.rows(self.value(value), target.span)
-            if len(parts) != len(target.items):
-                raise Fails("the value that is unpacked has another length", target.span)
-            for item, part in zip(target.items, parts, strict=True):
-                self.bind(item, part)
-        else:
-            whole = self.value(self.read(target.slot, target.span))
+            return
+        with self.at(target.span):
+            if isinstance(target, program.ListTarget):
+                parts = self.rows(self.value(value))
+                if len(parts) != len(target.items):
+                    raise Fails("the value that is unpacked has another length")
+                for item, part in zip(target.items, parts, strict=True):
+                    self.bind(item, part)
+                return
+            whole = self.value(self.read(target.slot))
             if target.slot.index in self.own_parameters:
                 whole = without_variable(whole)
             path = self.entry_path(target)
             name = Name(self.frame, target.slot.index)
-            self.names.held[name] = self.replaced(whole, path, value, target.span)
+            self.names.held[name] = self.replaced(whole, path, value)
 
     def entry_path(self, target: program.EntryTarget) -> list[Path]:
-        return [
-            step if isinstance(step, str) else self.path_step(step, target.span)
-            for step in target.path
-        ]
+        with self.at(target.span):
+            return [s if isinstance(s, str) else self.path_step(s) for s in target.path]
 
     def augment(self, node: program.Augment) -> None:
-        held = self.value(self.read(node.target.slot, node.span))
+        held = self.value(self.read(node.target.slot))
         if isinstance(node.target, program.EntryTarget):
             for step in self.together(held, self.entry_path(node.target)):
-                held = self.entry(held, step, node.span)
-        found = self.apply(node.op, [held, self.lazy(node.value)], node.span)
-        self.bind(node.target, self.whole(found, node.span))
+                held = self.entry(held, step)
+        found = self.apply(node.op, [held, self.lazy(node.value)])
+        self.bind(node.target, self.whole(found))
 
     def evaluate(self, node: program.Evaluate) -> None:
         self.expression(node.value)
@@ -177,34 +172,34 @@ class Lowering(Iterating):
             self.builder.add(Check(self.condition(node.value)))
             return
         given = {"rtol": RTOL, "atol": ATOL} | dict(node.options)
-        rtol, atol = [self.tolerance(given[name], node.span) for name in ("rtol", "atol")]
-        for a, b in self.pairs(node.value, node.close_to, node.span):
+        rtol, atol = [self.tolerance(given[name]) for name in ("rtol", "atol")]
+        for a, b in self.pairs(node.value, node.close_to):
             self.builder.add(Check(self.is_close(a, b, rtol, atol)))
 
-    def tolerance(self, given: Any, span: Span) -> Value:
+    def tolerance(self, given: Any) -> Value:
         held = self.builder.constant(given) if type(given) is float else self.expression(given)
-        return self.number(held, span)
+        return self.number(held)
 
-    def number(self, held: Any, span: Span) -> Value:
+    def number(self, held: Any) -> Value:
         """What is held, as a float."""
         held = self.value(held)
         if not isinstance(held, Value | Mixed):
-            raise NotCompiled("a number is needed here", span)
-        return self.as_float(held, span)
+            raise NotCompiled("a number is needed here")
+        return self.as_float(held)
 
-    def pairs(self, left: Any, right: Any, span: Span) -> Iterator[tuple[Value, Value]]:
+    def pairs(self, left: Any, right: Any) -> Iterator[tuple[Value, Value]]:
         """The numbers of two values of one shape, side by side, as floats."""
         a, b = [self.value(self.expression(node)) for node in (left, right)]
         if isinstance(a, Array) and isinstance(b, Array) and a.shape == b.shape:
             for pair in zip(a.items, b.items, strict=True):
-                yield self.number(pair[0], span), self.number(pair[1], span)
+                yield self.number(pair[0]), self.number(pair[1])
         else:
-            yield self.number(a, span), self.number(b, span)
+            yield self.number(a), self.number(b)
 
     def is_close(self, a: Value, b: Value, rtol: Value, atol: Value) -> Value:
         """Whether a number surely is close to another. Where they are infinite or nan, the
         interpreter decides."""
-        m = Numbers(self.builder)
+        m = self.m
         is_close = m.formula(lambda a, b, rtol, atol: m.abs(a - b) <= atol + rtol * m.abs(b))
         return is_close(a, b, rtol, atol)
 
@@ -224,9 +219,10 @@ class Lowering(Iterating):
         """A value in a text. A format of floats fits any number."""
         held = self.expression(node.value)
         if node.format:
-            if node.format[-1] not in "eEfFgG":
-                raise NotCompiled("this format is not compiled", node.span)
-            self.number(held, node.span)
+            with self.at(node.span):
+                if node.format[-1] not in "eEfFgG":
+                    raise NotCompiled("this format is not compiled")
+                self.number(held)
 
     def branch(self, node: program.If) -> None:
         merged = self.surviving(node, self.liveness.after(node))
@@ -237,11 +233,7 @@ class Lowering(Iterating):
                 return
             condition, body = node.branches[k]
             self.either(
-                self.condition(condition),
-                lambda: self.all(body),
-                lambda: go(k + 1),
-                node.span,
-                merged,
+                self.condition(condition), lambda: self.all(body), lambda: go(k + 1), merged
             )
 
         go(0)

@@ -17,15 +17,7 @@ from ..ir.types import Scalar, has_tangents
 from ..passes.calls import Regions
 from ..passes.derivatives.activity import varied
 from .entries import Entry, naming_parameters, parameters_of
-from .frame_loops import (
-    HEAD,
-    Iterated,
-    add_iterations,
-    entered,
-    frame_loop,
-    liveness_of,
-    settled,
-)
+from .frames import HEAD, Iterated, add_iterations, entered, frame_loop, liveness_of, settled
 from .held.branching import Scope
 from .held.flow import assigned, breaks, returns, stops
 from .held.kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable
@@ -100,7 +92,7 @@ def lower_variable_loop(
     lowering.scopes[0] = Scope(outer.path, outer.began, moving)
     _, read = lowering.liveness.into(node)
     names = [Name(lowering.frame, slot) for slot in (*slots, *[DRAWS] * (DRAWS in entries))]
-    with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
+    with lowering.at(node.span), naming_parameters(lowering.builder, block):
         stopped = Name(lowering.frame, STOPPED)
         lowering.names.put([stopped], [lowering.builder.constant(False)])
         loop = frame_loop(lowering, node, [*names, *[stopped] * stops(node.body)], over)

@@ -17,11 +17,8 @@ from ..ir.instructions import (
     Value,
 )
 from ..ir.types import Scalar
-from .arrays.lookups import Lookups
-from .arrays.picking import Picking
 from .arrays.small_matrices import SmallMatrices
-from .arrays.sorting import Sorting
-from .arrays.writing import Writer
+from .arrays.written_entries import Lookups, Picking, Sorting, Writer
 from .copying import with_blocks, with_result
 from .rules import NoRule
 

@@ -48,7 +48,8 @@ def _composed(
     if formula.kind == "operand":
         return given[int(formula.value)]
     values = [made.result if read == "result" else made.operands[int(read)] for read in reads]
-    return builder.operation(op, [*given, *values], made.span)
+    with builder.at(made.span):
+        return builder.operation(op, [*given, *values])
 
 
 def _nothing_of(builder: Builder, g: Value) -> Value:

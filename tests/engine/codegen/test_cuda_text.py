@@ -22,7 +22,7 @@ from gradcli.engine.codegen.cuda.each import each_text
 from gradcli.engine.codegen.cuda.rows import RESULTS, CudaText, rows_text
 from gradcli.engine.codegen.python import regions as python
 from gradcli.engine.codegen.python.regions import StepBack
-from gradcli.engine.codegen.scalar_ops import NotNative
+from gradcli.engine.codegen.scalars import NotNative
 from gradcli.engine.ir.instructions import Constant, Each, Operation, Product, Region, every
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.ir.types import DTYPES, F64, I64, OF_DTYPE, ArrayType, Scalar, is_float

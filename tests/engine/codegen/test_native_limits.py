@@ -26,7 +26,7 @@ from gradcli.engine.ir.verifier import verify
 pytest.importorskip("llvmlite")
 
 from gradcli.engine.codegen.llvm.functions import compiled
-from gradcli.engine.codegen.scalar_ops import NotNative
+from gradcli.engine.codegen.scalars import NotNative
 
 CHECKOUT = Path(__file__).parents[3]
 LONG = "%1 = const 0 : i64\n%2 = for %3 in %0 with (%4 = %1) {\nyield %3\n}\nreturn %2"

@@ -14,9 +14,8 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
-from gradcli.engine.codegen import plain_first
-from gradcli.engine.codegen.kernel import Kernel
-from gradcli.engine.codegen.plain_first import PlainFirst, RowsPlainFirst
+from gradcli.engine.codegen import kernel
+from gradcli.engine.codegen.kernel import Kernel, PlainFirst, RowsPlainFirst
 from gradcli.engine.codegen.step_back import StepBack
 from gradcli.engine.ir.instructions import Region
 from gradcli.engine.ir.parser import parse
@@ -94,7 +93,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def made(region: Region, stack_bytes: int | None) -> Kernel:
         return Noting(region)
 
-    monkeypatch.setattr(plain_first, "Kernel", made)
+    monkeypatch.setattr(kernel, "Kernel", made)
     return found
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from gradcli.engine.backends.tiers import policy
 from gradcli.engine.codegen.llvm.assembly import can_compile
-from gradcli.engine.codegen.scalar_ops import IN_DOUBLES
+from gradcli.engine.codegen.scalars import IN_DOUBLES
 from gradcli.engine.formulas.functions import scalar_function
 from gradcli.engine.ir.instructions import Block, Constant, Operation, Region, Value
 from gradcli.engine.ir.types import F64
@@ -24,7 +24,7 @@ if not policy().compiles or not can_compile(0):
 
 from gradcli.engine.codegen.llvm.vectors import ULPS
 from gradcli.engine.codegen.llvm_rows.kernels import RowsKernel
-from gradcli.engine.codegen.scalar_ops import LIBRARY
+from gradcli.engine.codegen.scalars import LIBRARY
 
 SAMPLES = 500
 SPECIAL = [0.0, 5e-324, 1e-310, 1e-20, 0.5, 1.0, 2.0, 3.0, 710.0, 746.0, 1024.0, 1e308, math.inf]

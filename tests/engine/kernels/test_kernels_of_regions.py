@@ -13,7 +13,7 @@ from gradcli.engine.backends.tiers import FIRST_USE, HEAT, WRITTEN, Heat, only
 from gradcli.engine.codegen import kernel
 from gradcli.engine.codegen.kernel import Kernel
 from gradcli.engine.codegen.llvm import functions as llvm
-from gradcli.engine.codegen.scalar_ops import NotNative
+from gradcli.engine.codegen.scalars import NotNative
 from gradcli.engine.ir.instructions import size_of
 from gradcli.engine.ir.parser import parse
 from gradcli.engine.kernels.region_calls import ALL_PASSES, cost_of

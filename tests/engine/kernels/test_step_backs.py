@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
-from gradcli.engine.codegen.plain_first import PlainFirst
+from gradcli.engine.codegen.kernel import PlainFirst
 from gradcli.engine.ir.instructions import Block, Check, Constant, Region, Value, blocks_of
 from gradcli.engine.ir.types import BOOL
 from gradcli.engine.kernels import region_calls

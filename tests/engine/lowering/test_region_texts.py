@@ -54,7 +54,7 @@ region main(%0: f64) -> (f64) {
   %7 = const 0 : i64
   %8, %9, %10, %11 = while (%12 = %4, %13 = %7, %14 = %5, %15 = %6) {
     %16 = if %12 {
-      %17 = lt %13, %1 : bool
+      %17 = lt %13, %1 : bool @ 2:11
       yield %17
     } else {
       %18 = const False : bool
@@ -75,7 +75,7 @@ region main(%0: f64) -> (f64) {
       yield %30, %31, %32
     }
     %33 = const 1 : i64
-    %34 = add %20, %33 : i64
+    %34 = add %20, %33 : i64 @ 2:11
     yield %25, %34, %26, %27
   }
   %35 = if %10 {
@@ -135,7 +135,7 @@ region main(%0: f64, %1: i64) -> (f64) {
   %2 = const 2 : i64
   %3 = const 0.0 : f64
   %4 = const 0 : i64
-  %5 = beside %3, %0 : f64
+  %5 = beside %3, %0 : f64 @ 4:1
   %6 = const 2 : i64
   %7 = const 0 : i64
   %8 = lt %1, %7 : bool @ 5:8
@@ -166,7 +166,7 @@ region main(%0: i64) -> (i64) {
 }
 region f_1(%0: i64, %1: i64) -> (i64) {
   %2 = const 2000 : i64
-  %3 = le %0, %2 : bool
+  %3 = le %0, %2 : bool @ 3:8
   check %3
   %4 = const 0 : i64
   %5 = eq %1, %4 : bool @ 2:16

@@ -27,10 +27,9 @@ from gradcli.engine.passes.derivatives.recording import record
 from gradcli.engine.passes.derivatives.vjp import vjp
 from gradcli.engine.passes.expansion import expand
 from gradcli.engine.passes.folding import fold
-from gradcli.engine.passes.hoisting import hoist
+from gradcli.engine.passes.hoisting import apart, hoist
 from gradcli.engine.passes.plain_products import with_plain_products
 from gradcli.engine.passes.reading_through import read_through
-from gradcli.engine.passes.row_hoisting import apart
 
 FOLDER = Path(__file__).parent / "golden"
 ARROW = "=>\n"

@@ -17,7 +17,7 @@ from gradcli.engine.ir.builder import Builder
 from gradcli.engine.ir.instructions import Block, Region, Structural, Value, every
 from gradcli.engine.ir.types import F64, I64, ArrayType
 from gradcli.engine.ir.verifier import verify
-from gradcli.engine.passes.arrays.sorting import MOST
+from gradcli.engine.passes.arrays.written_entries import MOST_SORTED
 from gradcli.engine.passes.expansion import expand
 from gradcli.ops import OPS
 
@@ -35,7 +35,7 @@ def region(kind: ArrayType, name: str, axis: int | None = -1) -> Region:
 
 
 @settings(RELAXED, max_examples=40)
-@given(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=MOST))
+@given(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=MOST_SORTED))
 def test_floats(numbers: list[float]) -> None:
     array = np.array(numbers)
     for name, wanted in (("sort", np.sort), ("argsort", np.argsort)):
@@ -53,7 +53,7 @@ def test_ints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis"), [((MOST + 1,), -1), ((2, 3), -1), ((2, 2), 0), ((4,), None)]
+    ("shape", "axis"), [((MOST_SORTED + 1,), -1), ((2, 3), -1), ((2, 2), 0), ((4,), None)]
 )
 def test_what_stays_a_call(shape: tuple[int, ...], axis: int | None) -> None:
     expanded = expand(region(ArrayType(F64, shape), "sort", axis))
@@ -79,6 +79,6 @@ def test_programs(tier: int) -> None:
 
 @pytest.mark.parametrize("name", ["sort", "argsort"])
 def test_kernels_on_rows(name: str) -> None:
-    made = region(ArrayType(F64, (MOST,)), name)
+    made = region(ArrayType(F64, (MOST_SORTED,)), name)
     assert refused_on_rows(made)
     assert not refused_on_rows(expand(made))

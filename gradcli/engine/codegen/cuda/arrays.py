@@ -23,7 +23,7 @@ from ...ir.instructions import (
     Value,
 )
 from ...ir.types import I64, STACK, ArrayType, element_of, is_float
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .memory import Memory
 from .scalars import Lines, Term
 

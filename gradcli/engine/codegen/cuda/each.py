@@ -16,7 +16,7 @@ from ...ir.each_axes import Steps
 from ...ir.instructions import Constant, Each, Region, Value
 from ...ir.types import I64, ArrayType, Scalar, Type, element_of, is_float, strides
 from ...passes.copying import used
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .arrays import BOTH
 from .memory import Memory, type_of
 from .rows import MOST_PARAMETERS, Function

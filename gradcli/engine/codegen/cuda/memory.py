@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...ir.instructions import Copy, NewArray, Pop, Product, Region, Room, blocks_of, every
 from ...ir.types import BOOL, I64, ArrayType, Type, is_float
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .scalars import Lines, Term
 
 MOST_SLOTS = 64  # arrays of one kind at a time: a bit of a word for each

@@ -10,7 +10,7 @@ from ...backends.backend import CPU, Backend, shape_of
 from ...ir.instructions import Block, Region
 from ...ir.types import DTYPES, ArrayType, Scalar, dimensions, dtype_of, element_of, elements_of
 from ..python.numbers import numbers_in
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .rows import KERNEL, RESULTS, rows_text
 from .scalars import DONE, SHORT
 

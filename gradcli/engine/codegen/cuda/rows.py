@@ -41,8 +41,7 @@ from ...ir.instructions import (
     size_of,
 )
 from ...ir.types import BOOL, F32, F64, I64, STACK, ArrayType, Type, element_of
-from ..scalar_ops import NotNative
-from ..scalar_writer import Scalars
+from ..scalars import NotNative, Scalars
 from .arrays import ALONG, Arrays
 from .memory import ARRAYS, Memory, Stack, type_of
 from .scalars import PREAMBLE, Cuda, Lines, Term, literal

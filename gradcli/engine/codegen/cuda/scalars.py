@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ....ops import OPS
 from ...ir.types import BOOL, F32, F64, I64, Type, element_of, rounded
-from ..scalar_ops import COMPARISONS, EXACT, LIBRARY, NotNative
+from ..scalars import COMPARISONS, EXACT, LIBRARY, NotNative
 
 _INFIX = ("add", "sub", "mul", "div")
 

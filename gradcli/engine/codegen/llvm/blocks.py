@@ -40,8 +40,7 @@ from ...ir.instructions import (
 )
 from ...ir.types import STACK, ArrayType, dtype_of
 from ..array_calls import Computed, Multiplied
-from ..scalar_ops import ON_SEVERAL, NotNative
-from ..scalar_writer import Scalars
+from ..scalars import ON_SEVERAL, NotNative, Scalars
 from .arrays import Arrays, copy
 from .draws import draw, is_native
 from .each import call_of

@@ -12,7 +12,7 @@ from llvmlite import ir
 from ...backends.tiers import NO_LIMIT
 from ...ir.instructions import Block, Each, Put, Region, Value, is_straight
 from ...ir.types import STACK, ArrayType
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .arrays import copy, release_arrays
 from .blocks import Emitter, no_stack
 from .frame import ADDRESS, INT, KernelFrame, PythonFunctions

@@ -15,7 +15,7 @@ from llvmlite import ir
 from ...backends.backend import INT_MIN
 from ...ir.types import F32, F64, Type, rounded
 from ...passes.derivatives.recording import TOGETHER
-from ..scalar_ops import COMPARISONS, EXACT, LIBRARY
+from ..scalars import COMPARISONS, EXACT, LIBRARY
 from .assembly import address_of
 from .frame import (
     ADDRESS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ir.instructions import Value
 from ...ir.types import BOOL, F32, F64, I64, ArrayType, Type
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .frame import BIT, BYTE, DOUBLE, FLOAT, INT
 
 _TYPES: dict[Type, Any] = {F64: DOUBLE, F32: FLOAT, I64: INT, BOOL: BIT}

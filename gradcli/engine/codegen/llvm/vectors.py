@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 
-from ..scalar_ops import LIBRARY
+from ..scalars import LIBRARY
 from .assembly import address_of, processor
 from .frame import ADDRESS, DOUBLE, Pure
 

@@ -33,7 +33,7 @@ from ..llvm.regions import Called, attempt, ended, function_of
 from ..llvm.types import llvm_type
 from ..llvm.vectors import keep_versions
 from ..llvm.work import work_of_group
-from ..scalar_ops import NotNative
+from ..scalars import NotNative
 from .columns import Access, accesses_of
 from .group_sizes import GROUP, fits_groups, own_arrays
 from .groups import Groups

@@ -13,7 +13,7 @@ from ...ir.each_axes import Steps
 from ...ir.instructions import Affine, Cast, Check, Each, Element, Instruction, Operation, Value
 from ...ir.scalars import CHOICES
 from ...ir.types import F32, I64, ArrayType, dtype_of, is_float
-from ..scalar_ops import COMPARISONS
+from ..scalars import COMPARISONS
 from ..step_back import StepBack
 from .numbers import checked, function_on
 

@@ -48,7 +48,7 @@ from ...ir.instructions import (
 from ...ir.scalars import WHERE
 from ...ir.types import BOOL, DTYPES, F32, I64, ArrayType, Type
 from ..array_calls import Computed, shapes_of
-from ..scalar_ops import COMPARISONS
+from ..scalars import COMPARISONS
 from ..step_back import OutOfWork, StepBack
 from .each import array_helpers, lines_of
 from .numbers import checked, float32, function_on, number_of

@@ -15,7 +15,7 @@ from ...backends.tiers import policy
 from ...codegen.step_back import StepBack
 from ...ir.types import Scalar
 from ...lowering.entries import parameters_of
-from ...lowering.frame_calls import lower_call
+from ...lowering.frames import lower_call
 from ...lowering.held.kinds import Kind, Record, Stored, items_in
 from ...lowering.held.names import NotCompiled
 from ...passes.rules import NoRule

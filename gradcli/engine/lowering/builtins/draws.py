@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....diagnostics import Span
 from ....ops import OPS
 from ....ops.op import Op
 from ...ir.instructions import Check, Value
@@ -30,45 +29,43 @@ class Draws(Builtins):
     def seed(self) -> Name:
         return self.draws._replace(slot=SEED)
 
-    def apply(
-        self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
-    ) -> Any:
+    def apply(self, op: Op, operands: Sequence[Any], options: Options | None = None) -> Any:
         if op.category != "random":
-            return super().apply(op, operands, span, options)
+            return super().apply(op, operands, options)
         if self.draws not in self.names.held:
-            raise NotCompiled(f"`{op.name}` draws random numbers, which is not compiled here", span)
+            raise NotCompiled(f"`{op.name}` draws random numbers, which is not compiled here")
         seed, draws = map(self.at_hand, self.names.of([self.seed, self.draws]))
-        drawn = self.drawn(op, [seed, draws], dict(options or {}), span)
+        drawn = self.drawn(op, [seed, draws], dict(options or {}))
         self.names.held[self.draws] = self.builder.apply("add", [draws, self.builder.constant(1)])
         return drawn
 
-    def drawn(self, op: Op, state: list[Value], options: dict[str, Any], span: Span) -> Any:
+    def drawn(self, op: Op, state: list[Value], options: dict[str, Any]) -> Any:
         """The result of a draw. Where the parameters of the distribution aren't known numbers, it
         is drawn in its standard form, then shifted and scaled."""
         standard = _STANDARD.get(op.name, {})
         if all(self.is_known(options.get(name)) for name in standard):
             if standard and self.builder.real == F32:
                 options["dtype"] = "float32"
-            return self.by_interpreter(op, state, options, span)
-        given = {name: self.number_of(options.get(name, standard[name]), span) for name in standard}
+            return self.by_interpreter(op, state, options)
+        given = {name: self.number_of(options.get(name, standard[name])) for name in standard}
         place, width = given.values()
         if op.name == "uniform":
-            width = self.builder.apply("sub", [width, place], span)
+            width = self.builder.apply("sub", [width, place])
         else:
             self.builder.add(Check(self.builder.apply("ge", [width, self.builder.constant(0.0)])))
-        drawn = self.by_interpreter(op, state, {"shape": options.get("shape")}, span)
-        spread = self.apply(OPS["mul"], [width, drawn], span)
-        return self.whole(self.apply(OPS["add"], [place, spread], span), span)
+        drawn = self.by_interpreter(op, state, {"shape": options.get("shape")})
+        spread = self.apply(OPS["mul"], [width, drawn])
+        return self.whole(self.apply(OPS["add"], [place, spread]))
 
     def is_known(self, held: Any) -> bool:
         return not isinstance(held, Value) or held in self.builder.known
 
-    def number_of(self, held: Any, span: Span) -> Value:
+    def number_of(self, held: Any) -> Value:
         """A number that decides a distribution. There is no derivative by it."""
         held = self.builder.constant(held) if type(held) is float else held
-        held = self.apply(OPS["detach"], [held], span)
+        held = self.apply(OPS["detach"], [held])
         if not isinstance(held, Value):
-            raise NotCompiled("a distribution for each number is not compiled", span)
+            raise NotCompiled("a distribution for each number is not compiled")
         return held
 
     def at_hand(self, value: Value) -> Value:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Any
 
-from ....diagnostics import Span
 from ....ops import OPS
 from ....ops.op import Op, OpError
 from ...backends.backend import CPU
@@ -31,13 +30,13 @@ MOVES = frozenset(
 class Moving(Statistics):
     """The lowering of ops that move elements."""
 
-    def moved(self, op: Op, operands: Sequence[Any], options: Options, span: Span) -> Any:
+    def moved(self, op: Op, operands: Sequence[Any], options: Options) -> Any:
         """The result of such an op on an array. All its options are known."""
         held, *borders = operands
         if any(self.builder.known.get(border) != 0 for border in borders):
-            raise NotCompiled("padding with anything but 0 is not compiled", span)
-        array = held if isinstance(held, Stored) else self.some_array(held, span)
-        given = {name: self.plain(value, span) for name, value in options.items()}
+            raise NotCompiled("padding with anything but 0 is not compiled")
+        array = held if isinstance(held, Stored) else self.some_array(held)
+        given = {name: self.plain(value) for name, value in options.items()}
         chosen = {each.name: given.get(each.name, each.default) for each in op.signature.options}
         xp, size = CPU.xp, array.type.size if isinstance(array, Stored) else len(array.items)
         assert op.compute is not None
@@ -45,48 +44,48 @@ class Moving(Statistics):
             places = xp.arange(1, size + 1).reshape(array.shape)
             found = op.compute(xp, places, *[0 for _ in borders], **chosen)
         except OpError as error:
-            raise NotCompiled(error.message, span) from None
+            raise NotCompiled(error.message) from None
         if isinstance(found, list):
-            return tuple([self.of_places(array, places, span) for places in found])
-        return self.of_places(array, found, span)
+            return tuple([self.of_places(array, places) for places in found])
+        return self.of_places(array, found)
 
-    def trace(self, operands: Sequence[Any], options: Options, span: Span) -> Any:
+    def trace(self, operands: Sequence[Any], options: Options) -> Any:
         [held] = operands
-        array = held if isinstance(held, Stored) else self.some_array(held, span)
+        array = held if isinstance(held, Stored) else self.some_array(held)
         if len(array.shape) != 2:
-            raise NotCompiled("`trace` is compiled only for single matrices", span)
+            raise NotCompiled("`trace` is compiled only for single matrices")
         places = {"k": options["offset"]} if options else {}
-        return self.sum([self.moved(OPS["diag"], [array], places, span)], {}, span)
+        return self.sum([self.moved(OPS["diag"], [array], places)], {})
 
-    def plain(self, value: Any, span: Span) -> Any:
+    def plain(self, value: Any) -> Any:
         """An option as the interpreter takes it."""
         if isinstance(value, Array):
             value = value.items
         if isinstance(value, tuple):
-            return [self.plain(item, span) for item in value]
-        return self.known_int(value, span) if isinstance(value, Value) else value
+            return [self.plain(item) for item in value]
+        return self.known_int(value) if isinstance(value, Value) else value
 
-    def of_places(self, array: Array | Stored, places: Any, span: Span) -> Any:
+    def of_places(self, array: Array | Stored, places: Any) -> Any:
         """The elements of an array at places, which count from 1, and zeros where these are 0."""
         shape = tuple(places.shape)
         if not places.size or not shape:
-            raise NotCompiled("an array of no elements is not compiled", span)
+            raise NotCompiled("an array of no elements is not compiled")
         if isinstance(array, Array) and not is_many(shape):
             zero = self.builder.zero(array.type)
             items = [array.items[k - 1] if k else zero for k in places.ravel().tolist()]
             return self.tied(Array(shape, tuple(items), array.type))
         stored = array if isinstance(array, Stored) else self.packed(array)
-        found = self.by_parts(stored, shape, self.parts_at(places, span), span)
-        return found if is_many(shape) else self.unpacked(found, span)
+        found = self.by_parts(stored, shape, self.parts_at(places))
+        return found if is_many(shape) else self.unpacked(found)
 
-    def parts_at(self, places: Any, span: Span) -> list[Part]:
+    def parts_at(self, places: Any) -> list[Part]:
         try:
             return parts_of(places)
         except Scattered as reason:
-            raise NotCompiled(str(reason), span) from None
+            raise NotCompiled(str(reason)) from None
 
     def by_parts(
-        self, stored: Stored, shape: tuple[int, ...], parts: Sequence[Part], span: Span
+        self, stored: Stored, shape: tuple[int, ...], parts: Sequence[Part]
     ) -> Stored | Pending:
         builder, kind, whole = self.builder, stored.type.element, strides(shape)
         if len(parts) == 1 and (first := parts[0].place) is not None:
@@ -117,7 +116,7 @@ class Moving(Statistics):
                     builder.place(indices, whole, start),
                 ]
 
-            [array] = self.over(part.shape, [("put", array)], body, span)
+            [array] = self.over(part.shape, [("put", array)], body)
         return Stored(array)
 
     def element_of(self, stored: Stored, part: Part, indices: Indices) -> Value:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeGuard
 
-from ....diagnostics import Span
 from ...backends.backend import CPU
 from ...ir.instructions import Block, Region, Value
 from ...ir.types import ArrayType, Scalar, element_of, is_float
@@ -37,128 +36,117 @@ MOST = 64  # columns, or rows; of more the interpreter tries to compute several 
 class Matrices(Transforms):
     """The lowering of `jacobian(f)`, `hessian(f)` and `hvp(f)`."""
 
-    def called(self, callee: Any, given: list[Any], named: dict[str, Any], span: Span) -> Any:
+    def called(self, callee: Any, given: list[Any], named: dict[str, Any]) -> Any:
         """A call of one of these, or of another function."""
         kind = callee.kind if isinstance(callee, Transform) else ""
         if kind not in ("jacobian", "hessian", "hvp"):
-            return super().called(callee, given, named, span)
+            return super().called(callee, given, named)
         function, wrt, listed = callee.function, callee.wrt, callee.listed
         if kind != "jacobian":
             function = Transform("grad", function, wrt, listed)
         if kind == "hvp":
-            return super().called(Transform("hvp", function, wrt, listed), given, named, span)
+            return super().called(Transform("hvp", function, wrt, listed), given, named)
         if max(wrt) >= len(given) or len(set(wrt)) < len(wrt):
-            raise NotCompiled(f"this call of `{kind}` is not compiled", span)
+            raise NotCompiled(f"this call of `{kind}` is not compiled")
         along = Transform("jvp", function, wrt, listed)
         given = [
-            self.with_arrays(self.values(self.present(held)), span) if k in wrt else held
+            self.with_arrays(self.values(self.present(held))) if k in wrt else held
             for k, held in enumerate(given)
         ]
-        return self.jacobian_of(along, given, named, span)
+        return self.jacobian_of(along, given, named)
 
-    def with_arrays(self, held: Any, span: Span) -> Any:
+    def with_arrays(self, held: Any) -> Any:
         """An argument in which every list of numbers, or of rows of equal length, is an array."""
         if isinstance(held, Record):
-            return Record(held.keys, tuple([self.with_arrays(item, span) for item in held.items]))
+            return Record(held.keys, tuple([self.with_arrays(item) for item in held.items]))
         if isinstance(held, Stored):
             return Stored(self.builder.in_form(held.value, listed=False), held.variable)
         if type(held) is not tuple and not isinstance(held, ListOrArray):
             return held
         if isinstance(held, ListOrArray) or _list_shape(held) is not None:
-            return self.whole(self.as_array(held, span), span)
-        return tuple([self.with_arrays(item, span) for item in held])
+            return self.whole(self.as_array(held))
+        return tuple([self.with_arrays(item) for item in held])
 
-    def jacobian_of(
-        self, callee: Transform, given: list[Any], named: dict[str, Any], span: Span
-    ) -> Any:
+    def jacobian_of(self, callee: Transform, given: list[Any], named: dict[str, Any]) -> Any:
         """The Jacobian of a function by some of its arguments: blocks, in the structure of its
         result and of these arguments."""
-        block, kind = self.body(callee, given, named, span)
+        block, kind = self.body(callee, given, named)
         moving = tuple([given[k] for k in callee.wrt])
         by = plain(kind_of(moving if callee.listed else moving[0]))
-        target, source = _as_one(kind, span), _as_one(by, span)
+        target, source = _as_one(kind), _as_one(by)
         argument = rebuilt(source, flat(moving))
         along = Transform("jvp", callee.function, (0,), False)
-        found = self.of_block(along, block, [argument], target, span)
+        found = self.of_block(along, block, [argument], target)
         if (target, source) == (kind, by):
             return found
-        return self.in_blocks(found, kind, by, span)
+        return self.in_blocks(found, kind, by)
 
-    def in_blocks(self, found: Any, kind: Kind, source: Kind, span: Span) -> Any:
+    def in_blocks(self, found: Any, kind: Kind, source: Kind) -> Any:
         """The blocks of a Jacobian that was found as one array. `kind` and `source` are those of
         target and source."""
-        size = sum([prod(_shape(leaf, span)) for leaf in leaves(source)])
-        count = sum([prod(_shape(leaf, span)) for leaf in leaves(kind)])
+        size = sum([prod(_shape(leaf)) for leaf in leaves(source)])
+        count = sum([prod(_shape(leaf)) for leaf in leaves(kind)])
         places = CPU.xp.arange(1, count * size + 1).reshape(count, size)
 
         def row(target: Kind, rows: Any) -> Any:
-            outer = _shape(target, span)
+            outer = _shape(target)
 
             def block(inner: Kind, columns: Any) -> Any:
-                return self.at_places(
-                    found, columns.T.reshape((*outer, *_shape(inner, span))), span
-                )
+                return self.at_places(found, columns.T.reshape((*outer, *_shape(inner))))
 
-            return _by_leaves(source, rows.T, block, span)
+            return _by_leaves(source, rows.T, block)
 
-        return _by_leaves(kind, places, row, span)
+        return _by_leaves(kind, places, row)
 
-    def at_places(self, found: Any, places: Any, span: Span) -> Any:
+    def at_places(self, found: Any, places: Any) -> Any:
         """The elements of an array at places, which count from 1; a number for one place."""
         if places.shape:
-            return self.whole(self.of_places(found, places, span), span)
+            return self.whole(self.of_places(found, places))
         place = int(places) - 1
         if isinstance(found, Stored):
             return self.builder.element(found.value, self.builder.constant(place))
         return found.items[place]
 
-    def of_block(
-        self, callee: Transform, block: Block, given: list[Any], kind: Kind, span: Span
-    ) -> Any:
+    def of_block(self, callee: Transform, block: Block, given: list[Any], kind: Kind) -> Any:
         """The Jacobian of a block of the function, whose result is of a kind. Derivative rules of
         the program are called for it, which forward mode doesn't do."""
         [k] = callee.wrt
         source = plain(kind_of(given[k]))
         region = Region("function", block)
-        rows, columns = _shape(kind, span), _shape(source, span)
+        rows, columns = _shape(kind), _shape(source)
         arguments, m, n = list(flat(given[k])), prod(rows), prod(columns)
         has_rules = self.regions.has_rules(region)
         if (m if has_rules else min(m, n)) > MOST:
-            raise NotCompiled("a Jacobian of many rows and columns is not compiled", span)
+            raise NotCompiled("a Jacobian of many rows and columns is not compiled")
         try:
             if not columns and not has_rules:
                 one = self.unit(source, self.builder.constant(0))
-                return self.along(callee, jvp(region, (0,), self.regions), given, one, kind, span)
+                return self.along(callee, jvp(region, (0,), self.regions), given, one, kind)
             places = range(len(arguments))
             forward = n <= m and not has_rules
             derived = (jvp if forward else vjp)(region, places, self.regions)
         except NoRule as reason:
-            raise NotCompiled(str(reason), span) from None
+            raise NotCompiled(str(reason)) from None
 
         def column(at: Value) -> Any:
             unit = self.unit(source, at)
-            return self.along(callee, derived, given, unit, kind, span)
+            return self.along(callee, derived, given, unit, kind)
 
         def row(at: Value) -> Any:
             seeds = flat(self.unit(kind, at))
             found = self.inline(derived, [*arguments, *seeds])[len(list(flat(kind))) :]
             pairs = zip(found[::2], found[1::2], strict=True)
-            return self.gradient(given[k], pairs, span)
+            return self.gradient(given[k], pairs)
 
         if not rows:
             return row(self.builder.constant(0))
         element = _element(kind if forward else source)
         whole = ArrayType(element, (*rows, *columns))
-        matrix = self.filled_by(whole, column if forward else row, forward, n, span)
-        return self.few_apart(Stored(matrix), span)
+        matrix = self.filled_by(whole, column if forward else row, forward, n)
+        return self.few_apart(Stored(matrix))
 
     def filled_by(
-        self,
-        kind: ArrayType,
-        line: Callable[[Value], Any],
-        by_column: bool,
-        n: int,
-        span: Span,
+        self, kind: ArrayType, line: Callable[[Value], Any], by_column: bool, n: int
     ) -> Value:
         """A matrix of `n` columns, in an array, filled line by line."""
         builder = self.builder
@@ -179,7 +167,6 @@ class Matrices(Transforms):
                 (length,),
                 [("put", array)],
                 lambda k: [builder.element(part.value, k[0]), place(k[0])],
-                span,
             )[0]
 
         count = builder.constant(n if by_column else m)
@@ -209,11 +196,11 @@ def _is_float(kind: Kind) -> TypeGuard[Scalar]:
     return isinstance(kind, Scalar) and is_float(kind)
 
 
-def _shape(kind: Kind, span: Span) -> Sequence[int]:
+def _shape(kind: Kind) -> Sequence[int]:
     if isinstance(kind, Array | Stored):
         return kind.shape
     if not _is_float(kind):
-        raise NotCompiled("a Jacobian is compiled only for arrays", span)
+        raise NotCompiled("a Jacobian is compiled only for arrays")
     return ()
 
 
@@ -227,26 +214,26 @@ def _list_shape(held: Any) -> tuple[int, ...] | None:
     return None if shape is None or shapes else (len(held), *shape)
 
 
-def _as_one(kind: Kind, span: Span) -> Kind:
+def _as_one(kind: Kind) -> Kind:
     """The kind of one array with all the numbers in lists and dicts; any other kind as it is."""
     if not isinstance(kind, tuple | Record):
         return kind
     types = tuple(flat(kind))
     if len(set(types)) != 1 or isinstance(types[0], ArrayType):
-        raise NotCompiled("the Jacobian of lists of many numbers is not compiled", span)
+        raise NotCompiled("the Jacobian of lists of many numbers is not compiled")
     return Array((len(types),), types, types[0])
 
 
-def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any], span: Span) -> Any:
+def _by_leaves(kind: Kind, rows: Any, give: Callable[[Kind, Any], Any]) -> Any:
     """A structure of lists and dicts of a kind. `give` returns its leaves, from a leaf's kind and
     its part of the rows."""
     if isinstance(kind, Record):
-        return Record(kind.keys, _by_leaves(kind.items, rows, give, span))
+        return Record(kind.keys, _by_leaves(kind.items, rows, give))
     if not isinstance(kind, tuple):
         return give(kind, rows)
     items, start = [], 0
     for item in kind:
-        stop = start + sum([prod(_shape(leaf, span)) for leaf in leaves(item)])
-        items.append(_by_leaves(item, rows[start:stop], give, span))
+        stop = start + sum([prod(_shape(leaf)) for leaf in leaves(item)])
+        items.append(_by_leaves(item, rows[start:stop], give))
         start = stop
     return tuple(items)

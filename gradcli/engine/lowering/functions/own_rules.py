@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-from ....diagnostics import Span
 from ....ops import OPS
 from ...ir.instructions import Block, Region, Value
 from ...ir.scalars import WHERE
@@ -34,46 +33,46 @@ class OwnRules(Recursion):
 
     traces_variables = False
 
-    def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+    def entered(self, callee: Closure, arguments: list[Any]) -> Any:
         if callee.function.rule is None:
-            return super().entered(callee, arguments, span)
+            return super().entered(callee, arguments)
         captured = self.names.of(self.names_read(callee, arguments))
         if self.traces_variables and any(
             has_tangents(each.type) and each not in self.builder.known
             for each in flat(self.values(captured))
         ):
-            raise NotCompiled("a rule of a function that captures variables is not compiled", span)
-        return self.called_region(callee, arguments, span)
+            raise NotCompiled("a rule of a function that captures variables is not compiled")
+        return self.called_region(callee, arguments)
 
-    def complete(self, made: Specialised, span: Span) -> None:
+    def complete(self, made: Specialised) -> None:
         if made.callee.function.rule is not None:
-            self.regions.add_rule(made.region.name, self.lowered_rule(made, span))
+            self.regions.add_rule(made.region.name, self.lowered_rule(made))
 
-    def lowered_rule(self, made: Specialised, span: Span) -> Rule:
+    def lowered_rule(self, made: Specialised) -> Rule:
         """The rule of a function."""
         rule = made.callee.function.rule
         assert rule is not None
         assert made.result is not None
         dy = fresh(plain(made.result))
         if not all(has_tangents(each.type) for each in flat(dy)):
-            raise NotCompiled("a rule is compiled only for floats", span)
+            raise NotCompiled("a rule is compiled only for floats")
 
         def answer(_: Any) -> Any:
             with self.builder.inside(Block()) as block:
-                given = self.value(self.entered(Closure(rule, self.frame, ()), [dy], span))
-                answers = tuple(self.paired_answers(arguments, given, dy, span))
+                given = self.value(self.entered(Closure(rule, self.frame, ()), [dy]))
+                answers = tuple(self.paired_answers(arguments, given, dy))
             if may_fail(block, self.regions):  # when the call isn't there any more
-                raise NotCompiled("a rule that may fail is not compiled", span)
+                raise NotCompiled("a rule that may fail is not compiled")
             self.builder.block.instructions += block.instructions
             return answers
 
         def body_of(given: list[Any]) -> Any:
             arguments[:] = given
-            with self.frame_of(made.callee, arguments, span):
-                return self.call_body(made.callee.function, answer)
+            with self.frame_of(made.callee, arguments):
+                return self.call_body(made.callee.function, self.from_here(answer))
 
         arguments: list[Any] = []
-        block, found = self.lowered_region(made, span, body_of)
+        block, found = self.lowered_region(made, body_of)
         block.parameters += tuple(flat(dy))
         block.results = tuple(flat(found))
         parameters = made.region.block.parameters
@@ -83,20 +82,18 @@ class OwnRules(Recursion):
         region = Region(f"rule_of_{made.region.name}", block)
         return Rule(region, moving, range(first, len(parameters)))
 
-    def paired_answers(
-        self, arguments: list[Any], answer: Any, dy: Any, span: Span
-    ) -> Iterator[Value]:
+    def paired_answers(self, arguments: list[Any], answer: Any, dy: Any) -> Iterator[Value]:
         """The cotangents of arguments that a rule returns, each with whether it is connected. A
         rule returns a list of one for each argument; for a single argument, it may return the
         cotangent itself."""
         if len(arguments) == 1 and not _is_wrapped(arguments[0], answer):
             answer = (answer,)
         if type(answer) is not tuple or len(answer) != len(arguments):
-            raise NotCompiled("a rule doesn't return one gradient for each parameter", span)
+            raise NotCompiled("a rule doesn't return one gradient for each parameter")
         for held, g in zip(arguments, answer, strict=True):
-            yield from self.answers(held, g, dy, span)
+            yield from self.answers(held, g, dy)
 
-    def answers(self, held: Any, g: Any, dy: Any, span: Span) -> Iterator[Value]:
+    def answers(self, held: Any, g: Any, dy: Any) -> Iterator[Value]:
         """The same for one argument."""
         g = self.value(g)
         moving = [each for each in flat(held) if has_tangents(each.type)]
@@ -107,40 +104,40 @@ class OwnRules(Recursion):
                 yield self.builder.constant(False)
         elif isinstance(held, tuple | Record):
             items = items_in(held)
-            parts = g.items if isinstance(g, Record) else self.rows(g, span)
+            parts = g.items if isinstance(g, Record) else self.rows(g)
             keys = [each.keys if isinstance(each, Record) else None for each in (held, g)]
             if keys[0] != keys[1] or len(parts) != len(items):
-                raise NotCompiled("a rule returns a gradient of another structure", span)
+                raise NotCompiled("a rule returns a gradient of another structure")
             for item, part in zip(items, parts, strict=True):
-                yield from self.answers(item, part, dy, span)
+                yield from self.answers(item, part, dy)
         elif moving:
-            for each in flat(self.strict_answer(self.fitted_answer(held, g, span), dy, span)):
+            for each in flat(self.strict_answer(self.fitted_answer(held, g), dy)):
                 yield each
                 yield self.builder.constant(True)
 
-    def fitted_answer(self, held: Any, g: Any, span: Span) -> Any:
+    def fitted_answer(self, held: Any, g: Any) -> Any:
         """A gradient by a number or an array, as floats."""
-        g = self.whole(self.as_array(g, span) if type(g) is tuple else g, span)
+        g = self.whole(self.as_array(g) if type(g) is tuple else g)
         if isinstance(held, Value) and isinstance(g, Value | Mixed):
-            return self.as_float(g, span)
+            return self.as_float(g)
         if isinstance(held, Array) and isinstance(g, Array) and g.shape == held.shape:
-            return Array(g.shape, tuple([self.as_float(v, span) for v in g.items]), held.type)
+            return Array(g.shape, tuple([self.as_float(v) for v in g.items]), held.type)
         if isinstance(held, Stored) and isinstance(g, Stored) and g.type == held.type:
             return g
-        raise NotCompiled("a rule returns a gradient of another shape or dtype", span)
+        raise NotCompiled("a rule returns a gradient of another shape or dtype")
 
-    def strict_answer(self, g: Any, dy: Any, span: Span) -> Any:
+    def strict_answer(self, g: Any, dy: Any) -> Any:
         """A gradient, set to 0 where it isn't finite and the cotangent is 0: element by element if
         they have the same shape, otherwise as a whole."""
         false, zero = self.builder.constant(False), self.builder.constant(0.0)
-        parts = [self.apply(EQ, [part, zero], span) for part in leaves(dy)]
+        parts = [self.apply(EQ, [part, zero]) for part in leaves(dy)]
         if len(parts) == 1 and _shape(dy) == _shape(g):
             [idle] = parts
         else:
-            whole = [self.apply(ALL, [part], span) for part in parts]
-            idle = reduce(lambda a, b: self.apply(WHERE, [a, b, false], span), whole)
-        unused = self.apply(WHERE, [self.apply(ISFINITE, [g], span), false, idle], span)
-        return self.whole(self.apply(WHERE, [unused, zero, g], span), span)
+            whole = [self.apply(ALL, [part]) for part in parts]
+            idle = reduce(lambda a, b: self.apply(WHERE, [a, b, false]), whole)
+        unused = self.apply(WHERE, [self.apply(ISFINITE, [g]), false, idle])
+        return self.whole(self.apply(WHERE, [unused, zero, g]))
 
 
 def _is_wrapped(held: Any, answer: Any) -> bool:

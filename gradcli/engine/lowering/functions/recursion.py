@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....diagnostics import Span
 from ....lang import program
 from ....lang.program.liveness import Liveness
 from ....structs import Struct
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Call, Check, Region, Value, every, size_of
 from ...ir.types import I64
-from ...passes.arrays.aliases import returned_parameters
+from ...passes.arrays.ownership import returned_parameters
 from ...passes.calls import Regions
 from ...passes.copying import inlined
 from ..held.kinds import Choice, Kind, flat, fresh, has_functions, kind_of, parts_of, rebuilt
@@ -36,7 +35,7 @@ from ..held.names import (
     UnknownInt,
     Unresolved,
 )
-from .calls import Calls
+from .expressions import Expressions
 
 MAX_DEPTH = 2000  # calls inside calls, as in the interpreter
 MAX_NESTED = 3  # calls of a function inside itself that are inlined
@@ -77,7 +76,7 @@ class Specialised(Struct, frozen=False):
         return same and (arguments, outside, known) == (self.arguments, self.outside, self.known)
 
 
-class Recursion(Calls):
+class Recursion(Expressions):
     """The lowering of functions that call themselves."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
@@ -90,10 +89,10 @@ class Recursion(Calls):
         self.deciding: dict[int, set[int]] = {}  # for functions, the arguments that decide shapes
         self.regions, self.named = Regions(), 0  # the finished regions, and the number of names
 
-    def entered(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+    def entered(self, callee: Closure, arguments: list[Any]) -> Any:
         function = id(callee.function)
         if function in self.recursive:
-            return self.called_region(callee, arguments, span)
+            return self.called_region(callee, arguments)
         if self.entering.count(function) == MAX_NESTED:
             self.recursive.add(function)
             raise Recursive
@@ -101,7 +100,7 @@ class Recursion(Calls):
         self.entering.append(function)
         try:
             with self.builder.undoing(Recursive):
-                given = super().entered(callee, arguments, span)
+                given = super().entered(callee, arguments)
             if not has_functions(given):  # a function may read the names of the call
                 changed = self.unassigned
                 held = self.names.of(changed)
@@ -114,9 +113,9 @@ class Recursion(Calls):
         finally:
             self.entering.pop()
         self.names.held, self.size = before, size
-        return self.called_region(callee, arguments, span)
+        return self.called_region(callee, arguments)
 
-    def called_region(self, callee: Closure, arguments: list[Any], span: Span) -> Any:
+    def called_region(self, callee: Closure, arguments: list[Any]) -> Any:
         """A call of the function's region, which gets variables as their states."""
         names = self.names_read(callee, arguments)
         given = [*arguments, *self.names.of(names)]
@@ -124,27 +123,23 @@ class Recursion(Calls):
         kinds = list(map(kind_of, held))
         n = len(arguments)
         outside = dict(zip(names, kinds[n:], strict=True))
-        found = self.specialised_on(held[:n], callee, kinds[:n], outside, span)
+        found = self.specialised_on(held[:n], callee, kinds[:n], outside)
         if found.result is None:
             raise Unresolved
         if isinstance(found.result, Unknown):
-            raise NotCompiled(found.result.reason, span)
+            raise NotCompiled(found.result.reason)
         if self.states:
-            self.copy_returned(found.region, given, span)
-        operands = [self.next_level(span), *flat(*held)]
+            self.copy_returned(found.region, given)
+        operands = [self.next_level(), *flat(*held)]
         if not found.is_open and callee.function.rule is None and _is_small(found.region.block):
-            return rebuilt(found.result, iter(self.body_of(found.region, operands, span)))
+            return rebuilt(found.result, iter(self.body_of(found.region, operands)))
         result = fresh(found.result)
-        self.builder.add(Call(found.region.name, tuple(operands), tuple(flat(result)), span))
+        values, name = tuple(flat(result)), found.region.name
+        self.builder.add(Call(name, tuple(operands), values, self.builder.span))
         return result
 
     def specialised_on(
-        self,
-        held: Sequence[Any],
-        callee: Closure,
-        arguments: list[Kind],
-        outside: dict[Name, Kind],
-        span: Span,
+        self, held: Sequence[Any], callee: Closure, arguments: list[Kind], outside: dict[Name, Kind]
     ) -> Specialised:
         """The region of a function for these arguments. It is specialised on those ints among them
         that have to be known for it."""
@@ -152,20 +147,20 @@ class Recursion(Calls):
         while True:
             known = {k: n for k in deciding if type(n := self.known_number(held[k])) is int}
             try:
-                return self.specialisation(callee, arguments, outside, known, span)
+                return self.specialisation(callee, arguments, outside, known)
             except UnknownInt as unknown:
                 needed = sorted(unknown.arguments)
                 if not needed:
                     raise
                 for k in needed:
                     if type(self.known_number(held[k])) is not int:
-                        raise UnknownInt(span, held[k], unknown.reason) from None
+                        raise UnknownInt(held[k], unknown.reason) from None
                 deciding.update(needed)
 
     def known_number(self, held: Any) -> Any:
         return self.builder.known.get(held) if isinstance(held, Value) else None
 
-    def copy_returned(self, region: Region, given: Sequence[Any], span: Span) -> None:
+    def copy_returned(self, region: Region, given: Sequence[Any]) -> None:
         """Notes the variables passed to a region whose states it may return: the results are
         copies."""
         block, position = region.block, 1  # behind the level
@@ -175,20 +170,20 @@ class Recursion(Calls):
             values = list(flat(self.values(held)))
             places = range(position, position := position + len(values))
             if any(block.parameters[k].type in types for k in may_be.intersection(places)):
-                self.copy(held, self.names.held, span)
+                self.copy(held, self.names.held)
 
-    def body_of(self, region: Region, operands: Sequence[Value], span: Span) -> Sequence[Value]:
+    def body_of(self, region: Region, operands: Sequence[Value]) -> Sequence[Value]:
         """Adds the instructions of a region that calls no other; returns its results."""
         instructions, results = inlined(region.block, operands)
-        self.count(span, len(instructions))
+        self.count(len(instructions))
         self.builder.extend(instructions)
         return results
 
-    def next_level(self, span: Span) -> Value:
+    def next_level(self) -> Value:
         """The depth of a call from here."""
         if self.level is None:
             return self.builder.constant(self.depth + 1)
-        return self.builder.apply("add", [self.level, self.builder.constant(self.depth)], span)
+        return self.builder.apply("add", [self.level, self.builder.constant(self.depth)])
 
     def names_read(self, callee: Closure, arguments: Sequence[Any]) -> list[Name]:
         """The names that a function reads from outside, directly or through functions that it
@@ -213,7 +208,6 @@ class Recursion(Calls):
         arguments: list[Kind],
         outside: dict[Name, Kind],
         known: dict[int, int],
-        span: Span,
     ) -> Specialised:
         """The region of a function for these kinds. One that is still being lowered has the kind of
         result that is known so far."""
@@ -222,32 +216,34 @@ class Recursion(Calls):
                 each.result_used = True
                 return each
         if len(self.specialised) == MAX_REGIONS or self.lowered_size > MAX_TOTAL:
-            raise NotCompiled("this recursion needs too many regions", span)
+            raise NotCompiled("this recursion needs too many regions")
         region = Region(self.region_name(callee.function), Block())
         made = Specialised(region, callee, arguments, outside, known)
         self.specialised.append(made)
         others = len(self.specialised)
         try:
-            region.block = self.settled(made, others, span)
+            region.block = self.settled(made, others)
             made.is_open = False
             self.regions.add(region)
-            self.complete(made, span)
+            self.complete(made)
         except (NotCompiled, Unresolved):
             del self.specialised[others - 1 :]
             raise
         return made
 
-    def complete(self, made: Specialised, span: Span) -> None:
+    def complete(self, made: Specialised) -> None:
         """Adds to a region what it has besides its body."""
 
-    def settled(self, made: Specialised, others: int, span: Span) -> Block:
+    def settled(self, made: Specialised, others: int) -> Block:
         """The body of a function, lowered until its calls of itself return the kind that it
         returns."""
-        differ = Unknown("a recursive function returns values of different kinds", span)
+        differ = Unknown(
+            "a recursive function returns values of different kinds", self.builder.span
+        )
         while True:
             made.result_used = False
             block, result = self.lowered_region(
-                made, span, lambda given: Calls.entered(self, made.callee, given, span)
+                made, lambda given: Expressions.entered(self, made.callee, given)
             )
             kind = kind_of(result)
             wider = kind if made.result is None else joined(made.result, kind, differ)
@@ -260,7 +256,7 @@ class Recursion(Calls):
         return block
 
     def lowered_region(
-        self, made: Specialised, span: Span, body_of: Callable[[list[Any]], Any]
+        self, made: Specialised, body_of: Callable[[list[Any]], Any]
     ) -> tuple[Block, Any]:
         """A block with the parameters of a function's region, and the result of `body_of` for the
         arguments in them."""
@@ -285,14 +281,14 @@ class Recursion(Calls):
             open_ones = [each for each in self.specialised if each.is_open and each is not made]
             if any(each.result is None and each.result_used for each in open_ones):
                 raise
-            raise Fails("this recursion has no end", span) from None
+            raise Fails("this recursion has no end") from None
         except UnknownInt as unknown:
             sources = self.builder.sources(unknown.value)
             own = {k: a for k, a in enumerate(arguments) if isinstance(a, Value) and a in sources}
             unknown.arguments = set(own) if sources == set(own.values()) else set()
             raise
         except RecursionError:
-            raise NotCompiled("this recursion needs too many regions", span) from None
+            raise NotCompiled("this recursion needs too many regions") from None
         finally:
             self.names.held, self.level, self.entering, self.depth, self.deepest = outer
             self.size, self.lowered_size = size, self.lowered_size + self.size

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ....diagnostics import Span
 from ....lang import program
 from ....ops.op import BindingError, Op, Signature
 from ....structs import Entity
@@ -19,21 +18,12 @@ from ...ir.scalars import RESTATED, WHERE
 from ...ir.types import STACK, has_tangents
 from ...passes.copying import used
 from ...passes.derivatives.activity import varied
-from ...passes.derivatives.stretches import pull_back
 from ...passes.derivatives.tangents import Derivative, Derivatives
+from ...passes.derivatives.vjp import pull_back
 from ...passes.rules import NoRule
 from ..builtins.reductions import Options
 from ..held.branching import Scope
-from ..held.kinds import (
-    Array,
-    flat,
-    kind_of,
-    leaves,
-    plain,
-    rebuilt,
-    with_parts,
-    without_variable,
-)
+from ..held.kinds import Array, flat, kind_of, leaves, plain, rebuilt, with_parts, without_variable
 from ..held.names import Name, NotCompiled, Variable
 from .states import States, shape_and_type
 
@@ -89,7 +79,7 @@ class Requests(States):
     def tape(self, node: program.Tape) -> None:
         """`tape t { … }`: its name holds the tape from the start."""
         if self.paused:
-            raise NotCompiled("a tape in a `pause` is not compiled", node.span)
+            raise NotCompiled("a tape in a `pause` is not compiled")
         options = {name: self.known_bool(value) for name, value in node.options}
         block, began = self.builder.block, self.state_now()
         automatic = options.get("watch_variables", True)
@@ -119,40 +109,41 @@ class Requests(States):
             if not computed:
                 continue
             if type(held) is tuple or any(isinstance(made[v], _JOINING) for v in computed):
-                raise NotCompiled("this result of a `pause` is not compiled", node.span)
-            self.names.held[name] = self.detached(held, node.span)
+                raise NotCompiled("this result of a `pause` is not compiled")
+            self.names.held[name] = self.detached(held)
         self.forget_others(node, kept)
 
     def known_bool(self, node: Any) -> bool:
-        known = self.builder.known.get(self.expression(node))
-        if type(known) is not bool:
-            raise NotCompiled("an option of a tape that isn't known is not compiled", node.span)
-        return known
+        with self.at(node.span):
+            known = self.builder.known.get(self.expression(node))
+            if type(known) is not bool:
+                raise NotCompiled("an option of a tape that isn't known is not compiled")
+            return known
 
     def watch(self, node: program.Watch) -> None:
         """`watch x`: a watched number becomes a variable, whose state depends on nothing."""
         if node.tape is None and not self.windows:
-            raise NotCompiled("`watch` for the main tape is not compiled", node.span)
+            raise NotCompiled("`watch` for the main tape is not compiled")
         window = self.windows[-1] if node.tape is None else self.expression(node.tape)
         if not isinstance(window, Window) or not window.is_open:
-            raise NotCompiled("`watch` is compiled in the block of its tape", node.span)
+            raise NotCompiled("`watch` is compiled in the block of its tape")
         for item, slot in node.items:
             held = self.expression(item)
             if not isinstance(held, Variable):
-                held = self.watched(held, slot, node.span)
+                held = self.watched(held, slot)
                 window.began = {**window.began, held.state: self.value(held)}
             elif window.block.instructions[-1:] != window.before:
-                raise NotCompiled("a variable that is watched late is not compiled", node.span)
+                raise NotCompiled("a variable that is watched late is not compiled")
             window.watched.append(held.state)
 
-    def watched(self, held: Any, slot: program.Slot | None, span: Span) -> Variable:
+    def watched(self, held: Any, slot: program.Slot | None) -> Variable:
         """The variable that a watched constant becomes. Its name holds the variable from now on."""
-        held = self.as_array(held, span) if type(held) is tuple else held
+        held = self.as_array(held) if type(held) is tuple else held
         numbers = list(flat(held)) if isinstance(held, Value | Array) else []
         if slot is None or not numbers or any(v not in self.builder.known for v in numbers):
-            raise NotCompiled("`watch` is compiled only for known values", span)
+            raise NotCompiled("`watch` is compiled only for known values")
         if not all(has_tangents(value.type) for value in numbers):
-            raise NotCompiled("`watch` is compiled only for floats", span)
+            raise NotCompiled("`watch` is compiled only for floats")
         zero = self.builder.constant(0.0)
         new = [self.builder.operation(RESTATED, [zero, value]) for value in numbers]
         made = self.variable(rebuilt(plain(kind_of(held)), iter(new)), trainable=False)
@@ -169,60 +160,53 @@ class Requests(States):
         except BindingError:
             operands, options = [], {}
         if node.name != "gradient" or not operands:
-            raise NotCompiled(f"this `.{node.name}` of a tape is not compiled", node.span)
+            raise NotCompiled(f"this `.{node.name}` of a tape is not compiled")
         if receiver.is_open or (receiver.spent and not receiver.persistent):
-            raise NotCompiled("this tape can't be asked here", node.span)
+            raise NotCompiled("this tape can't be asked here")
         receiver.spent = True
         target, sources = operands
-        return self.gradients(target, sources, options, node.span, receiver)
+        return self.gradients(target, sources, options, receiver)
 
     # ---- requests --------------------------------------------------------------------------------
 
-    def apply(
-        self, op: Op, operands: Sequence[Any], span: Span, options: Options | None = None
-    ) -> Any:
+    def apply(self, op: Op, operands: Sequence[Any], options: Options | None = None) -> Any:
         if op.name == "grad" and not op.transforms:
-            return self.gradients(operands[0], operands[1], options or {}, span)
+            return self.gradients(operands[0], operands[1], options or {})
         if op.name in ("detach", "stop_gradient"):
-            return self.detached(operands[0], span)
-        return super().apply(op, operands, span, options)
+            return self.detached(operands[0])
+        return super().apply(op, operands, options)
 
-    def detached(self, held: Any, span: Span) -> Any:
+    def detached(self, held: Any) -> Any:
         """A number or an array, as one that depends on nothing."""
         held = self.values(held)
-        held = self.as_array(held, span) if type(held) is tuple else held
+        held = self.as_array(held) if type(held) is tuple else held
         _, kind = shape_and_type(held)
         if not has_tangents(kind):
             return held
-        return self.apply(RESTATED, [self.builder.constant(0.0), without_variable(held)], span)
+        return self.apply(RESTATED, [self.builder.constant(0.0), without_variable(held)])
 
     def gradients(
-        self,
-        target: Any,
-        sources: Any,
-        options: Options,
-        span: Span,
-        window: Window | None = None,
+        self, target: Any, sources: Any, options: Options, window: Window | None = None
     ) -> Any:
         """The gradients of a target's sum, in the structure of the sources. All of them must be
         connected: the interpreter tells why one isn't."""
         if self.paused:
-            raise NotCompiled("a gradient of a value in a `pause` is not compiled", span)
+            raise NotCompiled("a gradient of a value in a `pause` is not compiled")
         seed = options.get("seed")
         target = self.values(target)
         ends = [value for value in flat(target) if has_tangents(value.type)]
         if not ends:
-            raise NotCompiled("a gradient is compiled only for floats", span)
-        seeds = self.seeds(target, self.values(seed), span)
+            raise NotCompiled("a gradient is compiled only for floats")
+        seeds = self.seeds(target, self.values(seed))
         variables = list(leaves(sources))
         if not all(isinstance(each, Variable) for each in variables):
-            raise NotCompiled("a gradient is compiled only by variables", span)
-        found = self.pulled_back(list(zip(ends, seeds, strict=True)), variables, span, window)
+            raise NotCompiled("a gradient is compiled only by variables")
+        found = self.pulled_back(list(zip(ends, seeds, strict=True)), variables, window)
 
         def answer(source: Any) -> Any:
             if isinstance(source, Variable):
-                gradient = self.gradient_by(self.value(source), next(states), found, span)
-                return self.detached(gradient, span) if self.once else gradient
+                gradient = self.gradient_by(self.value(source), next(states), found)
+                return self.detached(gradient) if self.once else gradient
             return with_parts(source, answer)
 
         began = self.scopes[-1].began if window is None else window.began
@@ -233,42 +217,35 @@ class Requests(States):
         self,
         seeds: Sequence[tuple[Value, Value]],
         variables: Sequence[Variable],
-        span: Span,
         window: Window | None,
     ) -> Derivatives:
         """Adds a pullback; returns the cotangents of the states at the beginning of the window."""
         scope = self.scopes[-1]
         if scope.path[-1] is not self.builder.block or (window and window.scope is not scope):
-            raise NotCompiled("a gradient of a value from another block is not compiled", span)
+            raise NotCompiled("a gradient of a value from another block is not compiled")
         began = scope.began if window is None else window.began
         for each in variables:
             watched = each.trainable if window is None or window.automatic else False
             if each.state not in began or not (
                 watched or (window is not None and each.state in window.watched)
             ):
-                raise NotCompiled(
-                    "a gradient by a variable that isn't watched is not compiled", span
-                )
+                raise NotCompiled("a gradient by a variable that isn't watched is not compiled")
         sources = [value for each in variables for value in flat(began[each.state])]
         made = scope.instructions if window is None else window.instructions
         there = {id(each) for each in made}
         for kept, pullback in self.stacked_up:
             is_here = any(id(each) in there for each in kept)
             if is_here and any(id(each) not in there for each in pullback):
-                raise NotCompiled(
-                    "code that another tape differentiates, too, is not compiled", span
-                )
+                raise NotCompiled("code that another tape differentiates, too, is not compiled")
         if not self.once and self.pulls_back_before(scope, made, sources):
-            raise NotCompiled(
-                "a gradient in a branch, through a loop before it, is not compiled", span
-            )
+            raise NotCompiled("a gradient in a branch, through a loop before it, is not compiled")
         others = self.earlier_values(scope, made, variables, began) if window is None else set()
         try:
             before, after, found = pull_back(made, seeds, {*sources, *others}, self.regions)
         except NoRule as reason:
-            raise NotCompiled(str(reason), span) from None
+            raise NotCompiled(str(reason)) from None
         if not others.isdisjoint(found):
-            raise NotCompiled("a gradient through an earlier iteration is not compiled", span)
+            raise NotCompiled("a gradient through an earlier iteration is not compiled")
         block = scope.path[0] if window is None else window.block
         place = next(
             (k for k, each in enumerate(block.instructions) if made and each is made[0]), 0
@@ -308,13 +285,13 @@ class Requests(States):
         outside.difference_update(flat(*began.values()))
         return {v for v in used([Block((), list(made))]) if v in outside and has_tangents(v.type)}
 
-    def gradient_by(self, held: Any, began: Sequence[Value], found: Derivatives, span: Span) -> Any:
+    def gradient_by(self, held: Any, began: Sequence[Value], found: Derivatives) -> Any:
         """The gradient by a variable, from the cotangents of the values that its state began
         with."""
         parts = [found.get(value) for value in began]
         there = [part for part in parts if part is not None]
         if not there:
-            raise NotCompiled("a gradient that isn't connected is not compiled", span)
+            raise NotCompiled("a gradient that isn't connected is not compiled")
         if all(part.connected is not None for part in there):
             flags = [part.connected for part in there if part.connected is not None]
             connected = flags[0]
@@ -323,15 +300,15 @@ class Requests(States):
                     WHERE, [connected, self.builder.constant(True), flag]
                 )
             self.builder.add(Check(connected))
-        values = [self.of_part(part, value, span) for part, value in zip(parts, began, strict=True)]
+        values = [self.of_part(part, value) for part, value in zip(parts, began, strict=True)]
         return rebuilt(plain(kind_of(held)), iter(values))
 
-    def of_part(self, part: Derivative | None, value: Value, span: Span) -> Value:
+    def of_part(self, part: Derivative | None, value: Value) -> Value:
         if part is None:
             return self.builder.zero(value.type)
         if part.connected is None:
             return part.value
-        return self.or_zero(part.value, part.connected, span)
+        return self.or_zero(part.value, part.connected)
 
 
 def _of(made: Instruction) -> Block:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....diagnostics import Span
 from ....lang import program
 from ...ir.instructions import Value
 from ...ir.scalars import RESTATED
@@ -32,53 +31,53 @@ class States(RowMaps):
         if isinstance(denoted, program.Index):
             holder = self.expression(denoted.object)
             if isinstance(holder, Variable):
-                self.update_part(holder, self.steps(denoted.items, node.span), node)
+                self.update_part(holder, self.steps(denoted.items), node)
                 return
         held = self.expression(denoted)
         if not isinstance(held, Variable):
-            raise NotCompiled("`:=` is compiled only for variables", node.span)
+            raise NotCompiled("`:=` is compiled only for variables")
         value = self.lazy(node.value)  # which may change the state, too
-        old = self.state_to_change(held, node.span)
+        old = self.state_to_change(held)
         new = self.new_value(old, value, node)
-        self.names.held[held.state] = self.restated(old, new, node.span)
+        self.names.held[held.state] = self.restated(old, new)
 
     def update_part(self, variable: Variable, steps: Any, node: program.Update) -> None:
         """`x[i] := v`. `steps` lead to the part."""
         value = self.lazy(node.value)  # which may change the state, too
-        old = self.state_to_change(variable, node.span)
+        old = self.state_to_change(variable)
         if not isinstance(old, Array | Stored):
-            raise NotCompiled("a change of an element is compiled only for arrays", node.span)
-        before = self.part(old, steps, node.span)
+            raise NotCompiled("a change of an element is compiled only for arrays")
+        before = self.part(old, steps)
         value = self.new_value(before, value, node)
         if isinstance(before, Array | Stored) and not isinstance(value, Array | Stored | Pending):
-            raise NotCompiled("a value that is broadcast into a part is not compiled", node.span)
-        part = self.restated(before, value, node.span)
-        new = self.with_part(without_variable(old), steps, without_variable(part), node.span)
+            raise NotCompiled("a value that is broadcast into a part is not compiled")
+        part = self.restated(before, value)
+        new = self.with_part(without_variable(old), steps, without_variable(part))
         self.names.held[variable.state] = rebuilt(kind_of(old), flat(new))
 
-    def state_to_change(self, variable: Variable, span: Span) -> Any:
+    def state_to_change(self, variable: Variable) -> Any:
         if variable.state in self.copied:
-            raise NotCompiled("a value that is a variable on only one path is not compiled", span)
+            raise NotCompiled("a value that is a variable on only one path is not compiled")
         self.updated.add(variable.state)
         return self.value(variable)
 
     def new_value(self, old: Any, value: Any, node: program.Update) -> Any:
         if node.op is not None:
-            value = self.apply(node.op, [without_variable(old), value], node.span)
+            value = self.apply(node.op, [without_variable(old), value])
         value = self.values(value)
-        return self.as_array(value, node.span) if type(value) is tuple else value
+        return self.as_array(value) if type(value) is tuple else value
 
-    def restated(self, old: Any, value: Any, span: Span) -> Any:
+    def restated(self, old: Any, value: Any) -> Any:
         """The new state of a variable, after `old`: a value of the same shape and type."""
         shape, kind = shape_and_type(old)
         if shape_and_type(value)[0] != shape:
-            raise NotCompiled("a new state of another shape is not compiled", span)
+            raise NotCompiled("a new state of another shape is not compiled")
         if shape_and_type(value)[1] not in _WIDER[kind]:
-            raise NotCompiled("a new state of another type is not compiled", span)
-        value = self.converted(value, kind, span) if kind != BOOL else value
+            raise NotCompiled("a new state of another type is not compiled")
+        value = self.converted(value, kind) if kind != BOOL else value
         if has_tangents(kind):
-            value = self.apply(RESTATED, [without_variable(old), value], span)
-        value = self.whole(value, span)
+            value = self.apply(RESTATED, [without_variable(old), value])
+        value = self.whole(value)
         if not shape:
             return value
         return rebuilt(array_kind(ArrayType(kind, shape), variable=True), flat(value))

@@ -13,6 +13,7 @@ from ....lang.program.liveness import Liveness
 from ....structs import Entity
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, Instruction, Value
+from ...ir.numbers import Numbers
 from ...passes.copying import needed_for, used
 from .flow import assigned
 from .kinds import Maybe, OrNone, Record, flat, kind_of, rebuilt, with_parts
@@ -52,11 +53,30 @@ class Scope(Entity):
         return [made for block in self.path for made in block.instructions]
 
 
+class At:
+    """The context of `Branching.at`, which each expression enters: a generator would take twice as
+    long."""
+
+    __slots__ = ("builder", "outer", "span")
+
+    def __init__(self, builder: Builder, span: Span | None) -> None:
+        self.builder, self.span = builder, span
+
+    def __enter__(self) -> None:
+        self.outer, self.builder.span = self.builder.span, self.span
+
+    def __exit__(self, kind: Any, reason: Any, trace: Any) -> None:
+        self.builder.span = self.outer
+        if isinstance(reason, NotCompiled) and reason.span is None:
+            reason.span = self.span
+
+
 class Branching:
     """The state of lowering: the block to which instructions are added, and what names hold."""
 
     def __init__(self, builder: Builder, liveness: Liveness) -> None:
         self.builder, self.names = builder, Names()
+        self.m = Numbers(builder)  # in which formulas are written
         self.frame = self.names.new_frame()
         self.liveness = liveness  # of the names of the frame
         self.size = 0
@@ -75,6 +95,23 @@ class Branching:
         self.copied: set[Name] = set()  # the states that `copy` has put in place of variables
         self.given: set[Value] = set()  # the arguments of functions that are regions
         self.scopes = [Scope([builder.block], {}, ())]  # each inside the one before
+
+    # ---- places in the program -------------------------------------------------------------------
+
+    def at(self, span: Span | None) -> At:
+        """Lowers what stands at `span` in the program. There are the operations that are added, and
+        that is where something isn't compiled."""
+        return At(self.builder, span)
+
+    def from_here(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function whose operations stand here, wherever lowering is when it is called."""
+        span = self.builder.span
+
+        def call(*given: Any) -> Any:
+            with self.at(span):
+                return function(*given)
+
+        return call
 
     # ---- variables -------------------------------------------------------------------------------
 
@@ -120,15 +157,15 @@ class Branching:
         """The IR values in what some names hold."""
         return list(flat(*self.names.of(names)))
 
-    def copy(self, held: Any, names: Mapping[Name, Any], span: Span | None) -> Any:
+    def copy(self, held: Any, names: Mapping[Name, Any]) -> Any:
         """What is held, with a variable replaced by its state. That is needed where another path
         holds something else, and right only as long as the state never changes, which is noted."""
         if type(held) is tuple:
-            return tuple([self.copy(item, names, span) for item in held])
+            return tuple([self.copy(item, names) for item in held])
         if not isinstance(held, Variable):
             return held
         if held.state in self.updated:
-            raise NotCompiled("a value that is a variable on only one path is not compiled", span)
+            raise NotCompiled("a value that is a variable on only one path is not compiled")
         self.copied.add(held.state)
         return names.get(held.state, ABSENT)
 
@@ -204,19 +241,19 @@ class Branching:
 
     # ---- names -----------------------------------------------------------------------------------
 
-    def count(self, span: Span | None, size: int = 1) -> None:
+    def count(self, size: int = 1) -> None:
         """Counts a statement, an iteration, or an operation on `size` elements towards the size of
         the region."""
         self.size += size
         if self.size > MAX_SIZE:
-            raise NotCompiled("this makes the region too large", span)
+            raise NotCompiled("this makes the region too large")
 
-    def read(self, slot: program.Slot, span: Span, frame: int | None = None) -> Any:
+    def read(self, slot: program.Slot, frame: int | None = None) -> Any:
         """What a name holds, in this frame or another."""
         name = Name(self.frame if frame is None else frame, slot.index)
         held = self.names.held.get(name, ABSENT)
         if held is ABSENT:
-            raise NotCompiled(f"`{slot.name}` has no value here", span)
+            raise NotCompiled(f"`{slot.name}` has no value here")
         found = self.names.held[name] = self.surely(held)
         return self.known(found)
 
@@ -224,7 +261,7 @@ class Branching:
         """What is held; a value or none where a branch tells which. Raises NotCompiled if it is
         unknown."""
         if isinstance(held, Unknown) and held.nodes:
-            raise Picks(held.span, held.nodes, held.reason)
+            raise Picks(held.nodes, held.reason, held.span)
         if isinstance(held, Unknown):
             raise NotCompiled(held.reason, held.span)
         if isinstance(held, OrNone) and held.there in self.assumed:
@@ -254,7 +291,6 @@ class Branching:
         condition: Value,
         then: Callable[[], Any],
         otherwise: Callable[[], Any],
-        span: Span,
         merged: Sequence[Name] = (),
     ) -> Any:
         """A branch. Returns what the side that runs returns; the `merged` names hold what that side
@@ -281,7 +317,7 @@ class Branching:
             self.builder.add(Check(fits))
             self.builder.extend(sides[0][0].instructions)
         if len(sides) > 1:
-            differ = Unknown(DIFFER, span, self.counting(condition))
+            differ = Unknown(DIFFER, self.builder.span, self.counting(condition))
             given, *held = self.meet(condition, sides, differ)
         self.names.put(merged, held)
         return self.known(given)
@@ -298,10 +334,10 @@ class Branching:
         finally:
             self.assumed = before
 
-    def both(self, first: Value, second: Callable[[], Value], span: Span) -> Value:
+    def both(self, first: Value, second: Callable[[], Value]) -> Value:
         """Whether both conditions hold. The second is computed only where the first holds."""
         no = self.builder.constant
-        found: Value = self.either(first, second, lambda: no(False), span)
+        found: Value = self.either(first, second, lambda: no(False))
         return found
 
     def meet(
@@ -313,12 +349,7 @@ class Branching:
         if self.states:
             differs = [kind_of(x) != kind_of(y) for x, y in zip(a, b, strict=True)]
             a, b = (
-                tuple(
-                    [
-                        self.copy(x, n, differ.span) if d else x
-                        for d, x in zip(differs, held, strict=True)
-                    ]
-                )
+                tuple([self.copy(x, n) if d else x for d, x in zip(differs, held, strict=True)])
                 for held, n in ((a, names), (b, others))
             )
         kind = joined(kind_of(a), kind_of(b), differ, self.room)

@@ -17,9 +17,10 @@ from ...ir.instructions import Value
 
 
 class NotCompiled(Exception):  # noqa: N818 - an answer, not an error
-    """Why something is in no region, and where in the program it is."""
+    """Why something is in no region, and where in the program it is: where lowering is, unless a
+    span is given."""
 
-    def __init__(self, reason: str, span: Span | None) -> None:
+    def __init__(self, reason: str, span: Span | None = None) -> None:
         super().__init__(reason)
         self.reason, self.span = reason, span
 
@@ -35,9 +36,9 @@ class UnknownInt(NotCompiled):
 
     def __init__(
         self,
-        span: Span | None,
         value: Value,
         reason: str = "an int that isn't known here is not compiled",
+        span: Span | None = None,
     ) -> None:
         super().__init__(reason, span)
         self.value = value
@@ -51,9 +52,9 @@ class Picks(NotCompiled):
 
     def __init__(
         self,
-        span: Span | None,
         nodes: frozenset[int],
         reason: str = "an index that a loop counts picks one of few elements",
+        span: Span | None = None,
     ) -> None:
         super().__init__(reason, span)
         self.nodes = nodes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from ....diagnostics import Span
 from ....structs import Entity
 from ...ir.builder import Builder
 from ...ir.instructions import Value
@@ -18,14 +17,14 @@ class Range(NamedTuple):
     step: Value
     size: Value
 
-    def at(self, builder: Builder, index: Value, span: Span) -> Value:
+    def at(self, builder: Builder, index: Value) -> Value:
         """The int at an index."""
         known = builder.known
         if known.get(self.step) != 1:
-            index = builder.apply("mul", [index, self.step], span)
+            index = builder.apply("mul", [index, self.step])
         if known.get(self.start) == 0:
             return index
-        return builder.apply("add", [self.start, index], span)
+        return builder.apply("add", [self.start, index])
 
     def is_natural(self, builder: Builder) -> bool:
         """Whether all its ints are known not to be negative."""
@@ -39,10 +38,10 @@ class Range(NamedTuple):
             return None
         return range(start, start + max(size, 0) * step, step)
 
-    def rest(self, builder: Builder, span: Span) -> Range:
+    def rest(self, builder: Builder) -> Range:
         """The range without its first int."""
-        start = builder.apply("add", [self.start, self.step], span)
-        return Range(start, self.step, difference(builder, self.size, builder.constant(1), span))
+        start = builder.apply("add", [self.start, self.step])
+        return Range(start, self.step, difference(builder, self.size, builder.constant(1)))
 
 
 class Ints(Entity):
@@ -65,22 +64,22 @@ class Items(NamedTuple):
     start: Value
     size: Value
 
-    def at(self, builder: Builder, index: Value, span: Span) -> Any:
+    def at(self, builder: Builder, index: Value) -> Any:
         """The item at an index, from `start`."""
         if builder.known.get(self.start) != 0:
-            index = builder.apply("add", [self.start, index], span)
+            index = builder.apply("add", [self.start, index])
         return self.read(index)
 
-    def rest(self, builder: Builder, span: Span) -> Items:
+    def rest(self, builder: Builder) -> Items:
         """The items without the first one."""
         one = builder.constant(1)
-        start = builder.apply("add", [self.start, one], span)
-        return Items(self.read, start, difference(builder, self.size, one, span))
+        start = builder.apply("add", [self.start, one])
+        return Items(self.read, start, difference(builder, self.size, one))
 
 
 Over: TypeAlias = Range | Items
 
 
-def difference(builder: Builder, a: Value, b: Value, span: Span) -> Value:
+def difference(builder: Builder, a: Value, b: Value) -> Value:
     """`a - b`, for ints."""
-    return a if builder.known.get(b) == 0 else builder.apply("sub", [a, b], span)
+    return a if builder.known.get(b) == 0 else builder.apply("sub", [a, b])

@@ -102,7 +102,7 @@ class Loops(GrowingLists):
     ) -> None:
         names = self.carried(node)
         held = self.names.of(names)
-        self.names.put(names, [self.copy(each, self.names.held, node.span) for each in held])
+        self.names.put(names, [self.copy(each, self.names.held) for each in held])
         leaves = breaks(node.body) or returns(node)
         going = self.builder.constant(True) if leaves else None
         loop = Loop(node, over, names, leaves, short)
@@ -138,7 +138,7 @@ class Loops(GrowingLists):
         self.size = size
         is_large = self.puts_lists_in_memory and id(loop.node) in self.stays_loop
         only_long = loop.short and not is_large
-        return self.grow(loop.names, given, turns, only_long, loop.node.span)
+        return self.grow(loop.names, given, turns, only_long)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that a later one, or code after the loop,
@@ -159,7 +159,7 @@ class Loops(GrowingLists):
             return
         while (wider := self.widened(loop, kinds, iteration)) != kinds:
             if loop.short and sum(map(_is_unknown, wider)) > sum(map(_is_unknown, kinds)):
-                raise NotCompiled("a name changes its kind in this loop", loop.node.span)
+                raise NotCompiled("a name changes its kind in this loop")
             if loop.names[-1].slot == RETURNED and wider[:-1] == kinds[:-1]:
                 iteration.carried[-1] = fresh(wider[-1])  # which no iteration reads
             else:
@@ -180,7 +180,7 @@ class Loops(GrowingLists):
 
     def widened(self, loop: Loop, kinds: list[Kind], iteration: Iteration) -> list[Kind]:
         """The kinds that fit both before and after an iteration."""
-        differ = Unknown("a name changes its kind in this loop", loop.node.span)
+        differ = Unknown("a name changes its kind in this loop", self.builder.span)
         given = _given(loop, iteration)
         pairs = zip(kinds, given, strict=True)
         return [joined(a, b, differ, self.room) for a, b in pairs]
@@ -226,7 +226,7 @@ class Loops(GrowingLists):
         self.names.held.pop(Name(self.frame, RETURNED), None)
         began = self.names.of(loop.names)
         if loop.range is not None:
-            item = loop.range.at(self.builder, index, loop.node.span)
+            item = loop.range.at(self.builder, index)
             if isinstance(loop.range, Range) and loop.range.is_natural(self.builder):
                 self.naturals.add(item)
             self.bind(loop.node.target, item)  # type: ignore[union-attr]
@@ -260,7 +260,7 @@ class Loops(GrowingLists):
 
         def first_and_others() -> None:
             given = self.turn(loop, self.builder.constant(0))
-            others = loop.range and loop.range.rest(self.builder, loop.node.span)
+            others = loop.range and loop.range.rest(self.builder)
             self.names.put(loop.names, given[loop.leaves :])
             rest = loop._replace(range=others, peeled=True)
             self.repeat(rest, given[0] if loop.leaves else None)
@@ -269,12 +269,12 @@ class Loops(GrowingLists):
         if surely:
             self.builder.add(Check(begins))
             begins = self.builder.constant(True)
-        self.either(begins, first_and_others, lambda: None, loop.node.span, loop.names)
+        self.either(begins, first_and_others, lambda: None, loop.names)
 
     def goes_on(self, loop: Loop, going: Value | None, index: Value) -> Value:
         """Whether there is an iteration at an index: the loop hasn't been left, is within its
         limit, and its range or condition has the iteration."""
-        node, span = loop.node, loop.node.span
+        node = loop.node
 
         def has_next() -> Value:
             if loop.range is not None:
@@ -287,9 +287,9 @@ class Loops(GrowingLists):
         def within() -> Value:
             if loop.limit is None:
                 return has_next()
-            return self.both(self.builder.apply("lt", [index, loop.limit]), has_next, span)
+            return self.both(self.builder.apply("lt", [index, loop.limit]), has_next)
 
-        return within() if going is None else self.both(going, within, span)
+        return within() if going is None else self.both(going, within)
 
     def add_loop(
         self, loop: Loop, kinds: list[Kind], iteration: Iteration, going: Value | None
@@ -340,7 +340,7 @@ class Loops(GrowingLists):
             one = builder.constant(1) if indices else None
             stepped = [builder.apply("add", [index, one]) for index in indices]  # type: ignore[list-item]
         body.results = (*iteration.given[: loop.leaves], *stepped, *body.results)
-        before, span = dict(self.names.held), loop.node.span
+        before = dict(self.names.held)
         with builder.inside(Block()) as condition:
             index, held = Value(I64), [fresh(kind) for kind in kinds]
             flag = Value(BOOL) if flags else None
@@ -349,7 +349,7 @@ class Loops(GrowingLists):
             states = self.values_in(self.unassigned)
             condition.results = (self.goes_on(loop, flag, index),)
             if self.values_in(self.unassigned) != states:
-                raise NotCompiled("a condition that draws or updates is not compiled", span)
+                raise NotCompiled("a condition that draws or updates is not compiled")
         self.names.held = before
         first = (*_some(going), *[builder.constant(0) for _ in indices])
         own = tuple([Value(v.type) for v in first])

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ....diagnostics import Span
 from ...ir.instructions import Branch, For, Instruction, Operation, Value, every
 from ...ir.types import ArrayType, is_float
 from ..functions.requests import Requests
@@ -28,12 +27,7 @@ class GrowingLists(Requests):
     numbers."""
 
     def grow(
-        self,
-        names: Sequence[Name],
-        given: Sequence[Kind],
-        turns: Value,
-        only_long: bool,
-        span: Span,
+        self, names: Sequence[Name], given: Sequence[Kind], turns: Value, only_long: bool
     ) -> list[Grown]:
         """Makes room in the lists to which each iteration of a loop appends something, if
         `only_long` in those of many floats alone. `given` are the kinds after the first
@@ -43,7 +37,7 @@ class GrowingLists(Requests):
             items = _appended(kind_of(held), kind)
             if items is not None:
                 appended = items.shape[0] - len(held)
-                size = len(held) + appended * max(self.known_int(turns, span), 0)
+                size = len(held) + appended * max(self.known_int(turns), 0)
                 whole = ArrayType(items.element, (size, *items.shape[1:]), listed=True)
                 is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
                 if only_long and not (is_long and self.puts_lists_in_memory):
@@ -51,7 +45,7 @@ class GrowingLists(Requests):
                 columns = Stored(self.builder.zero(whole))
                 growing = Table(columns, self.builder.constant(0))
                 for item in held:
-                    growing = self.appended(growing, item, span)
+                    growing = self.appended(growing, item)
                 self.names.held[name] = growing
                 grown.append(Grown(name, size))
         return grown

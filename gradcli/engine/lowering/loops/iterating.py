@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ....diagnostics import Span
 from ....lang import program
 from ...ir.instructions import Block, Constant, Value, every
 from ..held.columns import ROOM, ROOM_ON_ROWS
@@ -82,15 +81,15 @@ class Iterating(Loops):
             self.room = outer
 
     def any_for(self, node: program.For) -> None:
-        iterable = node.iterable
-        held = self.items_of(self.value(self.expression(iterable)), iterable.span)
+        with self.at(node.iterable.span):
+            held = self.items_of(self.value(self.expression(node.iterable)))
         held = self.as_table(self.sequence(held))
         if isinstance(held, Stored):
-            self.loop_or_each(node, self.items(held, iterable.span), held.shape[0], lambda: held)
+            self.loop_or_each(node, self.items(node, held), held.shape[0], lambda: held)
         elif isinstance(held, Ints):
             self.over_ints(node, held.range)
         elif isinstance(held, Zipped | Table):
-            over = self.items(held, iterable.span)
+            over = self.items(node, held)
             size = self.builder.known.get(over.size)
             if size is None:
                 self.loop(node, over)
@@ -112,8 +111,8 @@ class Iterating(Loops):
     def over_table(self, node: program.For, held: Any) -> None:
         """A loop over a list in memory."""
         if type(held) is tuple:
-            raise NotCompiled("this list is not in memory", node.span)
-        self.loop(node, self.items(held, node.iterable.span))
+            raise NotCompiled("this list is not in memory")
+        self.loop(node, self.items(node, held))
 
     def over_ints(self, node: program.For, over: Range) -> None:
         numbers = over.numbers(self.builder)
@@ -195,24 +194,26 @@ class Iterating(Loops):
         except NotCompiled as reason:
             if over.size in self.builder.known:
                 raise
-            raise UnknownInt(reason.span, over.size, reason.reason) from None
+            raise UnknownInt(over.size, reason.reason, reason.span) from None
 
-    def items(self, held: Stored | Zipped | Table, span: Span) -> Items:
+    def items(self, node: program.For, held: Stored | Zipped | Table) -> Items:
         """The elements or rows of an array, or of several sequences side by side."""
-        read = lambda index: self.item_at(held, index, span)  # noqa: E731
-        return Items(read, self.builder.constant(0), self.count_of(held, span))
+        with self.at(node.iterable.span):
+            read = self.from_here(partial(self.item_at, held))
+            return Items(read, self.builder.constant(0), self.count_of(held))
 
     def unrolled(self, node: program.For, items: Any, most: int | None = None) -> None:
         """A loop over a list, one iteration after another, of at most `most` instructions
         together."""
-        items = self.rows(items, node.iterable.span)
+        with self.at(node.iterable.span):
+            items = self.rows(items)
         if len(items) > MAX_UNROLLED:
-            raise NotCompiled("a loop over a long list is not compiled", node.span)
+            raise NotCompiled("a loop over a long list is not compiled")
         loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
         going, first = self.builder.constant(True), len(self.builder.block.instructions)
         for item in items:
             going = self.next_turn(loop, going, partial(self.bind, node.target, item))
-            self.verify_size(first, most, node.span)
+            self.verify_size(first, most)
         self.forget_others(node, loop.names)
 
     def unrolled_while(self, node: program.While) -> None:
@@ -220,30 +221,30 @@ class Iterating(Loops):
         loop = Loop(node, None, self.carried(node), breaks(node.body) or returns(node))
         going, first = self.builder.constant(True), len(self.builder.block.instructions)
         for _ in range(MOST_TURNS + 1):
-            asked = self.both(going, lambda: self.condition(node.condition), node.span)
+            asked = self.both(going, lambda: self.condition(node.condition))
             goes_on = self.builder.known.get(asked)
             if goes_on is None:
-                self.verify_not_counted(asked, node.span)
-                raise NotCompiled("the number of iterations of this loop isn't known", node.span)
+                self.verify_not_counted(asked)
+                raise NotCompiled("the number of iterations of this loop isn't known")
             if not goes_on:
                 self.forget_others(node, loop.names)
                 return
             going = self.next_turn(loop, going, lambda: None)
-            self.verify_size(first, MOST_INSTRUCTIONS, node.span)
-        raise NotCompiled("this loop has many iterations", node.span)
+            self.verify_size(first, MOST_INSTRUCTIONS)
+        raise NotCompiled("this loop has many iterations")
 
-    def verify_size(self, first: int, most: int | None, span: Span) -> None:
+    def verify_size(self, first: int, most: int | None) -> None:
         """Raises NotCompiled if there are more than `most` instructions from the position `first`
         on, beside constants, which are computed once."""
         if most is not None:
             added = every(Block((), self.builder.block.instructions[first:]))
             if sum([not isinstance(made, Constant) for made in added]) > most:
-                raise NotCompiled("the iterations of this loop have too many instructions", span)
+                raise NotCompiled("the iterations of this loop have too many instructions")
 
     def next_turn(self, loop: Loop, going: Value, begin: Callable[[], None]) -> Value:
         """One more iteration, unless the loop has been left. Returns whether the loop goes on."""
         node = loop.node
-        self.count(node.span)
+        self.count()
 
         def turn() -> Any:
             begin()
@@ -251,6 +252,6 @@ class Iterating(Loops):
             return self.path(node.body, self.end_of_turn(loop, began))
 
         left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
-        given = self.either(going, turn, lambda: left, node.span)
+        given = self.either(going, turn, lambda: left)
         self.names.put(loop.names, given[loop.leaves :])
         return given[0] if loop.leaves else going

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from math import prod
 from typing import Any
 
-from ....diagnostics import Span
 from ....ops import OPS
 from ....ops.op import Op
 from ...backends.backend import broadcast_shapes
@@ -29,27 +28,27 @@ MAX_ELEMENTS = 64  # of an array that is scalars while an operation computes it
 class Arrays(Scalars):
     """The lowering of arrays: lists as arrays, and elementwise ops on them."""
 
-    def as_array(self, held: Any, span: Span) -> Any:
+    def as_array(self, held: Any) -> Any:
         """A list of numbers as an array; an array or a number as it is."""
         if isinstance(held, ListOrArray):
             return self.tied(held.array) if isinstance(held.array, Array) else held.array
-        found = self.stacked(held, span)
+        found = self.stacked(held)
         return self.tied(found) if type(held) is tuple else found
 
-    def in_forms(self, held: Any, of: Callable[[Any], Any], span: Span) -> Any:
+    def in_forms(self, held: Any, of: Callable[[Any], Any]) -> Any:
         """What something is made to, if that depends on whether it is a list or an array."""
         if not isinstance(held, ListOrArray):
             return of(held)
         return self.either(
-            held.is_list, lambda: of(self.as_items(held.array)), lambda: of(held.array), span
+            held.is_list, lambda: of(self.as_items(held.array)), lambda: of(held.array)
         )
 
-    def items_of(self, held: Any, span: Span) -> Any:
+    def items_of(self, held: Any) -> Any:
         """What has the items of a list of numbers, which may be an array."""
         if not isinstance(held, ListOrArray):
             return held
         if len(held.array.shape) > 1:
-            raise NotCompiled("rows of a list that may be an array are not compiled", span)
+            raise NotCompiled("rows of a list that may be an array are not compiled")
         return held.array
 
     def as_items(self, array: Array | Stored) -> Any:
@@ -87,51 +86,51 @@ class Arrays(Scalars):
             return item
         return self.builder.operation(BESIDE, [item, other])
 
-    def stacked(self, held: Any, span: Span) -> Any:
+    def stacked(self, held: Any) -> Any:
         if isinstance(held, ListOrArray):
             held = held.array
         if type(held) is not tuple:
             if not isinstance(held, Value | Mixed | Array):
-                raise NotCompiled("only a list of numbers is an array", span)
+                raise NotCompiled("only a list of numbers is an array")
             return held
-        rows = [self.stacked(item, span) for item in held]
+        rows = [self.stacked(item) for item in held]
         shapes = {row.shape if isinstance(row, Array) else () for row in rows} or {()}
         if len(shapes) > 1:
-            raise NotCompiled("the rows of a list differ in length", span)
+            raise NotCompiled("the rows of a list differ in length")
         items = [item for row in rows for item in (row.items if isinstance(row, Array) else [row])]
-        return self.array((len(rows), *shapes.pop()), items, span)
+        return self.array((len(rows), *shapes.pop()), items)
 
-    def array(self, shape: tuple[int, ...], items: Sequence[Any], span: Span) -> Array:
+    def array(self, shape: tuple[int, ...], items: Sequence[Any]) -> Array:
         """An array of these elements, which are converted to one type."""
         if len(items) > MAX_ELEMENTS:
-            raise NotCompiled(f"an array of more than {MAX_ELEMENTS} elements", span)
+            raise NotCompiled(f"an array of more than {MAX_ELEMENTS} elements")
         types = {item.real.type if isinstance(item, Mixed) else item.type for item in items}
         kind = widest(types or {self.builder.real})
         if {F32, I64} <= types and self.builder.real == F64:
             kind = F64  # as NumPy has it, but for a run in float32
         sure = [item for item in items if not isinstance(item, Mixed)]
         if len(sure) < len(items) and not any(is_float(item.type) for item in sure):
-            raise NotCompiled("whether this array has ints or floats isn't known", span)
-        return Array(shape, tuple([self.as_type(item, kind, span) for item in items]), kind)
+            raise NotCompiled("whether this array has ints or floats isn't known")
+        return Array(shape, tuple([self.as_type(item, kind) for item in items]), kind)
 
-    def as_type(self, number: Any, kind: Scalar, span: Span) -> Value:
-        number = self.as_float(number, span) if isinstance(number, Mixed) else number
+    def as_type(self, number: Any, kind: Scalar) -> Value:
+        number = self.as_float(number) if isinstance(number, Mixed) else number
         return self.builder.cast(number, kind)
 
-    def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Any:
+    def elementwise(self, op: Op, operands: Sequence[Any]) -> Any:
         """An elementwise op on arrays, or on arrays and numbers, which are broadcast."""
         op, operands = self.as_square(op, operands)
-        parts = [self.as_array(operand, span) for operand in operands]
-        parts = self.promoted(op, parts, span)
+        parts = [self.as_array(operand) for operand in operands]
+        parts = self.promoted(op, parts)
         shape = broadcast_shapes([p.shape for p in parts if isinstance(p, Array)])
         if shape is None or prod(shape) == 0:
-            raise NotCompiled("the shapes of these arrays don't fit", span)
+            raise NotCompiled("the shapes of these arrays don't fit")
         spread = [_spread(p, shape) if isinstance(p, Array) else [p] * prod(shape) for p in parts]
-        self.count(span, prod(shape))
-        items = [self.scalar(op, each, span) for each in zip(*spread, strict=True)]
-        return self.array(shape, items, span)
+        self.count(prod(shape))
+        items = [self.scalar(op, each) for each in zip(*spread, strict=True)]
+        return self.array(shape, items)
 
-    def promoted(self, op: Op, parts: Sequence[Any], span: Span) -> list[Any]:
+    def promoted(self, op: Op, parts: Sequence[Any]) -> list[Any]:
         """Operands, some of them arrays, promoted as in NumPy: float32 to float64 beside an array
         of float64 or of ints, and a number in float64 to float32 beside arrays of float32."""
         first = 1 if op in CHOICES else 0
@@ -141,33 +140,33 @@ class Arrays(Scalars):
         arrays = [p.type for p in parts[first:] if not isinstance(p, Value | Mixed)]
         has_ints = not all(map(is_float, arrays))
         if has_ints and (op in CHOICES or op.integers != "float"):
-            self.verify_wide(span)
+            self.verify_wide()
         wide = F64 in arrays or (has_ints and self.builder.real == F64)
         others, kind = (F32, F64) if wide else (F64, F32)
         changed = [
-            self.of_type(part, kind, span) if getattr(part, "type", None) == others else part
+            self.of_type(part, kind) if getattr(part, "type", None) == others else part
             for part in parts[first:]
         ]
         return [*parts[:first], *changed]
 
-    def of_type(self, held: Any, kind: Scalar, span: Span) -> Any:
+    def of_type(self, held: Any, kind: Scalar) -> Any:
         """A number or an array as one of another type."""
         if not isinstance(held, Array):
-            return self.as_type(held, kind, span)
-        return Array(held.shape, tuple([self.as_type(v, kind, span) for v in held.items]), kind)
+            return self.as_type(held, kind)
+        return Array(held.shape, tuple([self.as_type(v, kind) for v in held.items]), kind)
 
-    def joined_type(self, kinds: Collection[Scalar], span: Span) -> Scalar:
+    def joined_type(self, kinds: Collection[Scalar]) -> Scalar:
         """The type of the array that arrays of these types are joined to."""
         if F32 in kinds and I64 in kinds:
-            self.verify_wide(span)
+            self.verify_wide()
             return F64
         return widest(kinds)
 
-    def verify_wide(self, span: Span) -> None:
+    def verify_wide(self) -> None:
         """Raises NotCompiled for float32 beside an array of ints in a run without float64, which
         NumPy would promote it to."""
         if self.builder.real != F64:
-            raise NotCompiled("float32 beside an array of ints is not compiled", span)
+            raise NotCompiled("float32 beside an array of ints is not compiled")
 
     def as_square(self, op: Op, operands: Sequence[Any]) -> tuple[Op, Sequence[Any]]:
         """An op on arrays, with a square replaced by a product, as NumPy computes it."""
@@ -176,28 +175,28 @@ class Arrays(Scalars):
 
     # ---- sums ------------------------------------------------------------------------------------
 
-    def total(self, items: Sequence[Value], span: Span) -> Value:
+    def total(self, items: Sequence[Value]) -> Value:
         """The sum of elements, in the order of NumPy, which adds eight at a time."""
         kind = items[0].type if items else self.builder.real
         assert isinstance(kind, Scalar)
         first = self.builder.zero(kind)
-        self.count(span, len(items))
-        return self.added([first, self.pairwise(items, span)], span) if items else first
+        self.count(len(items))
+        return self.added([first, self.pairwise(items)]) if items else first
 
-    def pairwise(self, items: Sequence[Value], span: Span) -> Value:
+    def pairwise(self, items: Sequence[Value]) -> Value:
         """The sum of up to 128 elements: eight sums, and then the remaining elements."""
         if len(items) < 8:
-            return self.added(items, span)
+            return self.added(items)
         whole = len(items) // 8 * 8
-        r = [self.added(items[k:whole:8], span) for k in range(8)]
+        r = [self.added(items[k:whole:8]) for k in range(8)]
         while len(r) > 1:
-            r = [self.added(r[k : k + 2], span) for k in range(0, len(r), 2)]
-        return self.added([*r, *items[whole:]], span)
+            r = [self.added(r[k : k + 2]) for k in range(0, len(r), 2)]
+        return self.added([*r, *items[whole:]])
 
-    def added(self, items: Sequence[Value], span: Span) -> Value:
+    def added(self, items: Sequence[Value]) -> Value:
         total = items[0]
         for item in items[1:]:
-            total = self.builder.apply("add", [total, item], span)
+            total = self.builder.apply("add", [total, item])
         return total
 
 

@@ -11,19 +11,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from ....diagnostics import Span
 from ....ops.op import Op
 from ...backends.backend import broadcast_shapes
 from ...ir.instructions import Block, Branch, Each, Value
 from ...ir.types import FLOATS, ArrayType, Scalar, strides
-from ..held.kinds import (
-    Array,
-    Mixed,
-    Stored,
-    is_many,
-    kind_of,
-    with_parts,
-)
+from ..held.kinds import Array, Mixed, Stored, is_many, kind_of, with_parts
 from ..held.names import NotCompiled
 from ..held.ranges import Ints
 from .arrays import MAX_ELEMENTS, Arrays
@@ -57,18 +49,18 @@ class Pending(NamedTuple):
 class StoredArrays(Arrays):
     """The lowering of arrays that are in memory."""
 
-    def ints(self, held: Ints, span: Span) -> list[Any]:
+    def ints(self, held: Ints) -> list[Any]:
         raise NotImplementedError
 
     # ---- whole arrays ----------------------------------------------------------------------------
 
-    def whole(self, held: Any, span: Span) -> Any:
+    def whole(self, held: Any) -> Any:
         """What a name can hold: arrays are made, and one of many elements is one value."""
         if isinstance(held, Array) and is_many(held.shape):
             return self.packed(held)
         if isinstance(held, Pending):
             is_one = is_many(held.shape)
-            return Stored(self.made(held, span)) if is_one else self.unpacked(held, span)
+            return Stored(self.made(held)) if is_one else self.unpacked(held)
         return held
 
     def in_memory(self, held: Any) -> Any:
@@ -82,20 +74,18 @@ class StoredArrays(Arrays):
             array = self.builder.put(array, self.builder.constant(k), item)
         return Stored(array, held.variable)
 
-    def made(self, pending: Pending, span: Span, listed: bool = False) -> Value:
+    def made(self, pending: Pending, listed: bool = False) -> Value:
         """Adds the instructions that make a pending array, or a list of its numbers."""
         array = self.builder.room(ArrayType(pending.type, pending.shape, listed))
         if pending.flat is not None:
             flat = pending.flat
-            [found] = self.over(
-                (pending.size,), [("put", array)], lambda k: [flat(k[0]), k[0]], span
-            )
+            [found] = self.over((pending.size,), [("put", array)], lambda k: [flat(k[0]), k[0]])
             return found
 
         def body(indices: Indices) -> list[Value]:
             return [pending.at(indices), self.place(indices, pending.shape)]
 
-        [found] = self.over(pending.shape, [("put", array)], body, span)
+        [found] = self.over(pending.shape, [("put", array)], body)
         return found
 
     def over(
@@ -103,10 +93,9 @@ class StoredArrays(Arrays):
         shape: Sequence[int],
         initial: Sequence[tuple[str, Value]],
         body: Callable[[Indices], Sequence[Value]],
-        span: Span,
     ) -> list[Value]:
         """Adds an `each` over the indices of a shape, without the axes of one element."""
-        self.count(span)
+        self.count()
         axes = [k for k, size in enumerate(shape) if size != 1] or [0]
 
         def inside(indices: Sequence[Value]) -> Sequence[Value]:
@@ -119,24 +108,22 @@ class StoredArrays(Arrays):
         found = self.builder.each(sizes, initial, inside if shape else lambda _: body([]))
         made = self.builder.block.instructions[-1]
         assert isinstance(made, Each)
-        self.count(span, len(made.body.instructions))
+        self.count(len(made.body.instructions))
         if any(isinstance(inner, Branch) for inner in made.body.instructions):
-            raise NotCompiled(
-                "a choice between an int and a float in an array is not compiled", span
-            )
+            raise NotCompiled("a choice between an int and a float in an array is not compiled")
         return found
 
     def place(self, indices: Indices, shape: Sequence[int]) -> Value:
         """The place of the element at indices, in an array of a shape."""
         return self.builder.place(indices, strides(shape))
 
-    def unpacked(self, held: Stored | Pending, span: Span | None) -> Array:
+    def unpacked(self, held: Stored | Pending) -> Array:
         """The elements of an array as scalars."""
         pending = self.elements(held)
         if pending.size > MAX_ELEMENTS:
             many = f"an array of more than {MAX_ELEMENTS} elements"
-            raise NotCompiled(f"this is not compiled for {many}", span)
-        self.count(span, pending.size)
+            raise NotCompiled(f"this is not compiled for {many}")
+        self.count(pending.size)
         items = [pending.at(self.indices(k, pending.shape)) for k in range(pending.size)]
         return Array(pending.shape, tuple(items), pending.type, getattr(held, "variable", False))
 
@@ -145,10 +132,10 @@ class StoredArrays(Arrays):
         steps = zip(strides(shape), shape, strict=True)
         return [self.builder.constant(place // step % size) for step, size in steps]
 
-    def few_apart(self, held: Stored, span: Span | None) -> Stored | Array:
+    def few_apart(self, held: Stored) -> Stored | Array:
         """An array; its elements as scalars if they are few."""
         is_one = is_many(held.shape)
-        return held if is_one else self.unpacked(held, span)
+        return held if is_one else self.unpacked(held)
 
     def elements(self, held: Stored | Pending) -> Pending:
         """An array, to be read element by element."""
@@ -163,28 +150,28 @@ class StoredArrays(Arrays):
             shape, held.type.element, at, lambda place: self.builder.element(array, place)
         )
 
-    def ready(self, pending: Pending, span: Span) -> Pending:
+    def ready(self, pending: Pending) -> Pending:
         """An array whose elements can be read several times: a pending one is made."""
-        return self.elements(Stored(self.made(pending, span))) if pending.operations else pending
+        return self.elements(Stored(self.made(pending))) if pending.operations else pending
 
-    def stacked(self, held: Any, span: Span) -> Any:
+    def stacked(self, held: Any) -> Any:
         if isinstance(held, Stored | Pending):
-            return self.unpacked(held, span)
+            return self.unpacked(held)
         if isinstance(held, Ints):
-            held = tuple(self.ints(held, span))
-        return super().stacked(held, span)
+            held = tuple(self.ints(held))
+        return super().stacked(held)
 
-    def concatenated(self, parts: Sequence[Any], axis: int, span: Span) -> Stored | Array:
+    def concatenated(self, parts: Sequence[Any], axis: int) -> Stored | Array:
         """Arrays one after the other along an axis."""
         shapes = [part.shape for part in parts if isinstance(part, Pending)]
         rank = len(shapes[0])
         others = {tuple([n for k, n in enumerate(each) if k != axis % rank]) for each in shapes}
         fit = len(shapes) == len(parts) and len(others) == 1 and {*map(len, shapes)} == {rank}
         if not fit or not -rank <= axis < rank or 0 in map(prod, shapes):
-            raise NotCompiled("arrays that don't fit together are not compiled", span)
+            raise NotCompiled("arrays that don't fit together are not compiled")
         axis %= rank
         types = [part.type for part in parts]
-        kind = self.joined_type(types, span)
+        kind = self.joined_type(types)
         length = sum([shape[axis] for shape in shapes])
         shape = (*shapes[0][:axis], length, *shapes[0][axis + 1 :])
         array, steps, start = self.builder.room(ArrayType(kind, shape)), strides(shape), 0
@@ -192,41 +179,41 @@ class StoredArrays(Arrays):
 
             def body(indices: Indices, part: Pending = part, start: int = start) -> list[Value]:
                 place = self.builder.place(indices, steps, start)
-                return [self.as_type(part.at(indices), kind, span), place]
+                return [self.as_type(part.at(indices), kind), place]
 
-            [array] = self.over(part.shape, [("put", array)], body, span)
+            [array] = self.over(part.shape, [("put", array)], body)
             start += part.shape[axis] * steps[axis]
-        return self.few_apart(Stored(array), span)
+        return self.few_apart(Stored(array))
 
     # ---- elementwise ops -------------------------------------------------------------------------
 
-    def elementwise(self, op: Op, operands: Sequence[Any], span: Span) -> Any:
+    def elementwise(self, op: Op, operands: Sequence[Any]) -> Any:
         if any(isinstance(held, Stored | Pending) for held in operands):
-            return self.pending(op, operands, span)
-        return super().elementwise(op, operands, span)
+            return self.pending(op, operands)
+        return super().elementwise(op, operands)
 
-    def pending(self, op: Op, operands: Sequence[Any], span: Span) -> Pending:
+    def pending(self, op: Op, operands: Sequence[Any]) -> Pending:
         """An elementwise op on arrays of many elements."""
         op, operands = self.as_square(op, operands)
-        parts = [self.operand(held, span) for held in operands]
-        parts = self.promoted(op, parts, span)
+        parts = [self.operand(held) for held in operands]
+        parts = self.promoted(op, parts)
         floats = any(getattr(part, "type", None) in FLOATS for part in parts)
         for k, part in enumerate(parts):
             if isinstance(part, Mixed) and floats:
-                parts[k] = self.as_float(part, span)
-        return self.mapped(lambda *values: self.scalar(op, values, span), parts, span)
+                parts[k] = self.as_float(part)
+        return self.mapped(lambda *values: self.scalar(op, values), parts)
 
-    def of_type(self, held: Any, kind: Scalar, span: Span) -> Any:
+    def of_type(self, held: Any, kind: Scalar) -> Any:
         if isinstance(held, Pending):
-            return self.mapped(lambda item: self.as_type(item, kind, span), [held], span)
-        return super().of_type(held, kind, span)
+            return self.mapped(lambda item: self.as_type(item, kind), [held])
+        return super().of_type(held, kind)
 
-    def mapped(self, change: Callable[..., Any], parts: Sequence[Any], span: Span) -> Pending:
+    def mapped(self, change: Callable[..., Any], parts: Sequence[Any]) -> Pending:
         """`change` of the elements of arrays, which are broadcast, and of numbers."""
         shape = broadcast_shapes([part.shape for part in parts if isinstance(part, Pending)])
         if shape is None:
-            raise NotCompiled("the shapes of these arrays don't fit", span)
-        parts = [self.spread(p, shape, span) if isinstance(p, Pending) else p for p in parts]
+            raise NotCompiled("the shapes of these arrays don't fit")
+        parts = [self.spread(p, shape) if isinstance(p, Pending) else p for p in parts]
 
         def at(indices: Indices) -> Any:
             return change(*[p.at(indices) if isinstance(p, Pending) else p for p in parts])
@@ -236,30 +223,31 @@ class StoredArrays(Arrays):
                 *[p.flat(place) if isinstance(p, Pending) and p.flat else p for p in parts]
             )
 
+        change = self.from_here(change)
         with self.builder.inside(Block()):  # which is thrown away
             values = [Value(p.type) if isinstance(p, Pending) else p for p in parts]
             kind = kind_of(change(*values))
         if not isinstance(kind, Scalar):
-            raise NotCompiled("an array of ints or floats is not compiled", span)
+            raise NotCompiled("an array of ints or floats is not compiled")
         is_flat = all(p.flat is not None for p in parts if isinstance(p, Pending))
         operations = 1 + sum([p.operations for p in parts if isinstance(p, Pending)])
         return Pending(shape, kind, at, flat if is_flat else None, operations)
 
-    def operand(self, held: Any, span: Span) -> Any:
+    def operand(self, held: Any) -> Any:
         """An operand of an op on many elements: a number, or an array that is read element by
         element."""
         if type(held) is tuple:
-            held = self.as_array(held, span)
+            held = self.as_array(held)
         if isinstance(held, Array):
             held = self.packed(held)
         return self.elements(held) if isinstance(held, Stored) else held
 
-    def spread(self, pending: Pending, shape: tuple[int, ...], span: Span) -> Pending:
+    def spread(self, pending: Pending, shape: tuple[int, ...]) -> Pending:
         """An operand, broadcast to a shape. It is made first if it takes many operations, or any
         and each element is read several times."""
         is_spread = pending.shape != shape
         if pending.operations > (0 if is_spread else MAX_PENDING):
-            pending = self.ready(pending, span)
+            pending = self.ready(pending)
         if not is_spread:
             return pending
         first = len(shape) - len(pending.shape)

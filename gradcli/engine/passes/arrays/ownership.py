@@ -14,6 +14,7 @@ takes over is freed after its last use. Other parameters of a region belong to t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -33,6 +34,9 @@ from ...ir.instructions import (
     Value,
     While,
     blocks_of,
+    every,
+    passed_on,
+    reached,
 )
 from ...ir.types import ArrayType
 from ..copying import copied, used
@@ -186,3 +190,19 @@ def _only_in_place(made: Each, k: int, arrays: list[Value]) -> list[Value]:
         if not is_there or each.results[0] in others:
             elsewhere.update(each.operands)
     return [array for array in arrays if array not in elsewhere]
+
+
+def returned_parameters(region: Region, results: Iterable[Value]) -> set[int]:
+    """The positions of the parameters that some of the region's results may alias."""
+    sources: defaultdict[Value, list[Value]] = defaultdict(list)
+    for made in every(region.block):
+        for value, name in passed_on(made):
+            sources[name].append(value)
+        if isinstance(made, Each):
+            for value, name in zip(made.initial, made.results, strict=True):
+                sources[name].append(value)
+        elif isinstance(made, Call):  # which may return any of its operands
+            for name in made.results:
+                sources[name] += made.operands
+    found = reached(results, sources)
+    return {k for k, value in enumerate(region.block.parameters) if value in found}

@@ -8,19 +8,19 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
+from operator import add, mul
 from typing import Any, ClassVar, TypeAlias
 
 from ...ir.instructions import Check, Structural, Value
-from ...ir.scalars import WHERE
 from ...ir.types import F64, ArrayType, Type
-from .writing import Writer
+from .written_entries import Writer
 
 MOST = 4  # rows and columns
 LEAST = 2.0**-26  # of a pivot, for the largest element that its row had
 
-Matrix: TypeAlias = list[list[Value]]
+Matrix: TypeAlias = list[list[Any]]  # of numbers of formulas
 
 
 class SmallMatrices(Writer):
@@ -32,54 +32,47 @@ class SmallMatrices(Writer):
     def result(self, made: Structural) -> Value:
         given = map(self.matrix, made.operands)
         found = self.entries[made.op.name](self, *given, **dict(made.options))
-        if isinstance(found, Value):
-            return found
-        return self.array([number for row in found for number in row])
+        if isinstance(found, list):
+            return self.array([number for row in found for number in row])
+        return self.m.value(found)
 
     def matrix(self, value: Value) -> Matrix:
         """The elements of a matrix or a vector."""
         rows, columns = (*value.array_type.shape, 1)[:2]
-        element, place = self.builder.element, self.builder.constant
-        return [
-            [element(value, place(columns * i + k)) for k in range(columns)] for i in range(rows)
-        ]
+        return [[self.element(value, columns * i + k) for k in range(columns)] for i in range(rows)]
 
-    def sum(self, numbers: Iterable[Value]) -> Value:
-        return reduce(lambda a, b: self.op("add", a, b), numbers)
+    def known(self, number: float) -> Any:
+        return self.m.number(self.builder.constant(number))
 
-    def product(self, numbers: Iterable[Value]) -> Value:
-        return reduce(lambda a, b: self.op("mul", a, b), numbers)
-
-    def less(self, total: Value, row: Sequence[Value], column: Sequence[Value]) -> Value:
+    def less(self, total: Any, row: Sequence[Any], column: Sequence[Any]) -> Any:
         """A number less the products of two sequences."""
-        for pair in zip(row, column, strict=True):
-            total = self.op("sub", total, self.op("mul", *pair))
+        for a, b in zip(row, column, strict=True):
+            total = total - a * b
         return total
 
-    def largest(self, row: Sequence[Value]) -> Value:
+    def largest(self, row: Sequence[Any]) -> Any:
         """The largest absolute value."""
-        return reduce(lambda a, b: self.op("maximum", a, b), [self.op("abs", v) for v in row])
+        return reduce(self.m.maximum, map(self.m.abs, row))
 
-    def verify(self, left: Value, size: Value) -> None:
+    def verify(self, left: Any, size: Any) -> None:
         """Steps back unless what is left of a number has digits of the `size` that it had."""
-        least = self.op("mul", size, self.number(LEAST))
-        self.builder.add(Check(self.op("gt", left, least)))
+        self.builder.add(Check(self.m.value(left > size * LEAST)))
 
     # ---- elimination -----------------------------------------------------------------------------
 
-    def eliminate(self, rows: Matrix) -> Value:
+    def eliminate(self, rows: Matrix) -> Any:
         """Makes the first columns an upper triangle. Returns the sign of the row exchanges."""
-        n = len(rows)
-        sizes, sign = [self.largest(row[:n]) for row in rows], self.number(1.0)
+        m, n = self.m, len(rows)
+        sizes, sign = [self.largest(row[:n]) for row in rows], self.known(1.0)
         for k in range(n):
             for i in range(k + 1, n):
-                larger = self.op("gt", self.op("abs", rows[i][k]), self.op("abs", rows[k][k]))
+                larger = m.abs(rows[i][k]) > m.abs(rows[k][k])
                 rows[k], rows[i] = self.swapped(larger, rows[k], rows[i])
                 [sizes[k]], [sizes[i]] = self.swapped(larger, [sizes[k]], [sizes[i]])
-                sign = self.builder.operation(WHERE, [larger, self.op("neg", sign), sign])
-            self.verify(self.op("abs", rows[k][k]), sizes[k])
+                sign = m.where(larger, -sign, sign)
+            self.verify(m.abs(rows[k][k]), sizes[k])
             for row in rows[k + 1 :]:
-                factor = self.op("div", row[k], rows[k][k])
+                factor = row[k] / rows[k][k]
                 for j in range(k + 1, len(row)):
                     row[j] = self.less(row[j], [factor], [rows[k][j]])
         return sign
@@ -92,7 +85,7 @@ class SmallMatrices(Writer):
             totals = [
                 self.less(v, row[i + 1 : n], c) for v, c in zip(row[n:], columns, strict=True)
             ]
-            found.insert(0, [self.op("div", total, row[i]) for total in totals])
+            found.insert(0, [total / row[i] for total in totals])
         return found
 
     def solution(self, a: Matrix, b: Matrix) -> Matrix:
@@ -104,38 +97,37 @@ class SmallMatrices(Writer):
         if lower:  # turned by half, it is an upper one
             a, b = [row[::-1] for row in a[::-1]], b[::-1]
         for i, row in enumerate(a):
-            self.verify(self.op("abs", row[i]), self.largest(row[i:]))
+            self.verify(self.m.abs(row[i]), self.largest(row[i:]))
         found = self.substituted([[*left, *right] for left, right in zip(a, b, strict=True)])
         return found[::-1] if lower else found
 
     def inverse(self, a: Matrix) -> Matrix:
-        numbers = [self.number(0.0), self.number(1.0)]
+        numbers = [self.known(0.0), self.known(1.0)]
         return self.solution(a, [[numbers[i == k] for k in range(len(a))] for i in range(len(a))])
 
     def cholesky(self, a: Matrix) -> Matrix:
         """The lower triangle, of the symmetric part."""
-        half, zero = self.number(0.5), self.number(0.0)
-        lower = [[zero] * len(a) for _ in a]
+        lower = [[self.known(0.0)] * len(a) for _ in a]
         for i in range(len(a)):
             for k in range(i + 1):
-                both = self.op("mul", half, self.op("add", a[i][k], a[k][i]))
+                both = 0.5 * (a[i][k] + a[k][i])
                 rest = self.less(both, lower[i][:k], lower[k][:k])
                 if k < i:
-                    lower[i][k] = self.op("div", rest, lower[k][k])
+                    lower[i][k] = rest / lower[k][k]
                     continue
-                self.verify(rest, self.op("abs", both))
-                lower[i][i] = self.op("sqrt", rest)
+                self.verify(rest, self.m.abs(both))
+                lower[i][i] = self.m.sqrt(rest)
         return lower
 
     # ---- determinants ----------------------------------------------------------------------------
 
-    def determinant(self, a: Matrix) -> Value:
+    def determinant(self, a: Matrix) -> Any:
         sign = self.eliminate(rows := list(map(list, a)))
-        return self.product([sign, *[row[k] for k, row in enumerate(rows)]])
+        return reduce(mul, [row[k] for k, row in enumerate(rows)], sign)
 
-    def log_determinant(self, a: Matrix) -> Value:
+    def log_determinant(self, a: Matrix) -> Any:
         self.eliminate(rows := list(map(list, a)))
-        return self.sum([self.op("log", self.op("abs", row[k])) for k, row in enumerate(rows)])
+        return reduce(add, [self.m.log(self.m.abs(row[k])) for k, row in enumerate(rows)])
 
     def cofactors(self, a: Matrix) -> Matrix:
         return self.of_minors(a, self.minor)
@@ -145,35 +137,31 @@ class SmallMatrices(Writer):
         pairs = [list(zip(*rows, strict=True)) for rows in zip(a, t, strict=True)]
         return self.of_minors(pairs, self.change)
 
-    def of_minors(self, a: list[list[Any]], of: Callable[[Any], Value]) -> Matrix:
+    def of_minors(self, a: list[list[Any]], of: Callable[[Any], Any]) -> Matrix:
         """A function of what is left without a row and a column, with the sign of their place."""
         places = range(len(a))
-        return [[self.signed(i + k, of(_without(a, i, k))) for k in places] for i in places]
+        return [[_signed(i + k, of(_without(a, i, k))) for k in places] for i in places]
 
-    def minor(self, a: Matrix) -> Value:
+    def minor(self, a: Matrix) -> Any:
         """The determinant as a polynomial: by its first row (Laplace)."""
         if not a:
-            return self.number(1.0)
-        parts = [self.op("mul", a[0][k], self.minor(_without(a, 0, k))) for k in range(len(a))]
-        return self.alternating(parts)
+            return self.known(1.0)
+        return self.alternating([a[0][k] * self.minor(_without(a, 0, k)) for k in range(len(a))])
 
-    def change(self, pairs: list[list[tuple[Value, Value]]]) -> Value:
+    def change(self, pairs: list[list[tuple[Any, Any]]]) -> Any:
         """How the determinant of the first parts changes along the second ones."""
         if not pairs:
-            return self.number(0.0)
+            return self.known(0.0)
         parts = []
         for k, (number, along) in enumerate(pairs[0]):
             rest = _without(pairs, 0, k)
             minor = self.minor([[first for first, _ in row] for row in rest])
-            products = [(along, minor), (number, self.change(rest))]
-            parts.append(self.sum(self.op("mul", *pair) for pair in products))
+            change = self.change(rest)
+            parts.append(along * minor + number * change)
         return self.alternating(parts)
 
-    def alternating(self, parts: Sequence[Value]) -> Value:
-        return self.sum([self.signed(k, part) for k, part in enumerate(parts)])
-
-    def signed(self, k: int, number: Value) -> Value:
-        return self.op("neg", number) if k % 2 else number
+    def alternating(self, parts: Sequence[Any]) -> Any:
+        return reduce(add, [_signed(k, part) for k, part in enumerate(parts)])
 
     entries: ClassVar[dict[str, Callable[..., Any]]] = {
         "inv": inverse,
@@ -185,6 +173,10 @@ class SmallMatrices(Writer):
         "cofactors": cofactors,
         "cofactors_along": cofactors_along,
     }
+
+
+def _signed(k: int, number: Any) -> Any:
+    return -number if k % 2 else number
 
 
 def _is_small(kind: Type) -> bool:

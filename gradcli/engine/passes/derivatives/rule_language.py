@@ -9,7 +9,6 @@ from math import prod
 from operator import mul
 from typing import Any
 
-from ....diagnostics import Span
 from ....ops import OPS
 from ....ops.op import Op
 from ....ops.rule_values import ArrayValue, RuleLanguage
@@ -53,10 +52,10 @@ class Held(ArrayValue):
 class Language(RuleLanguage):
     """Adds instructions for the calls of rules. Raises Refused."""
 
-    __slots__ = ("builder", "span")
+    __slots__ = ("builder",)
 
-    def __init__(self, builder: Builder, span: Span | None) -> None:
-        self.builder, self.span = builder, span
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
 
     def call(
         self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None
@@ -77,7 +76,7 @@ class Language(RuleLanguage):
         if name == "matmul" and _are_factors(values):
             return Held(self.product(*given), self)
         chosen = {name: value for name, value in (options or {}).items() if name != "inplace"}
-        found = self.builder.structural(op, values, chosen, self.span)
+        found = self.builder.structural(op, values, chosen)
         held = [Held(value, self) for value in found]
         return held[0] if len(held) == 1 else held
 
@@ -106,16 +105,16 @@ class Language(RuleLanguage):
         """An elementwise op on arrays and numbers, which are broadcast."""
         shapes = [v.type.shape for v in values if isinstance(v.type, ArrayType)]
         if not shapes:
-            return self.builder.operation(op, values, self.span)
+            return self.builder.operation(op, values)
         shape = broadcast_shapes(shapes)
         assert shape is not None
         with self.builder.inside(Block()):  # which is thrown away
             sample = [Value(element_of(value.type)) for value in values]
-            kind = self.builder.operation(op, sample, self.span).type
+            kind = self.builder.operation(op, sample).type
 
         def at(indices: Sequence[Value]) -> Value:
             operands = [self.builder.element_at(value, indices) for value in values]
-            return self.builder.operation(op, operands, self.span)
+            return self.builder.operation(op, operands)
 
         return self.builder.array(ArrayType(element_of(kind), shape), at)
 
@@ -181,7 +180,7 @@ class Language(RuleLanguage):
         def term(indices: Sequence[Value]) -> list[Value]:
             rows, (k, *columns) = indices[: len(left)], indices[len(left) :]
             factors = [_entry(self, a, [*rows, k]), _entry(self, b, [k, *columns])]
-            found = builder.operation(MUL, factors, self.span)
+            found = builder.operation(MUL, factors)
             return [found, builder.place([*rows, *columns], kind.strides)] if shape else [found]
 
         initial = builder.filled(kind, zero) if shape else zero

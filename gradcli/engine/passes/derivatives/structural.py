@@ -22,20 +22,22 @@ def shares(
     which may be None. Raises NoRule."""
     rule = _Rule(builder, made)
     given = [None if each is None else rule.held(each) for each in g]
-    return [rule.share(given if len(given) > 1 else given[0], k) for k in active]
+    with builder.at(made.span):
+        return [rule.share(given if len(given) > 1 else given[0], k) for k in active]
 
 
 def tangents(builder: Builder, made: Structural, t: Sequence[Value | None]) -> list[Value]:
     """The tangents of the float results, from those of the operands. Raises NoRule."""
     rule = _Rule(builder, made)
-    return rule.along([None if each is None else rule.held(each) for each in t])
+    with builder.at(made.span):
+        return rule.along([None if each is None else rule.held(each) for each in t])
 
 
 class _Rule:
     """The rules of an entry at an instruction."""
 
     def __init__(self, builder: Builder, made: Structural) -> None:
-        self.made, self.m = made, Language(builder, made.span)
+        self.made, self.m = made, Language(builder)
         self.operands = [self.held(value) for value in made.operands]
         results = [self.held(value) for value in made.results]
         self.y: Any = results if len(results) > 1 else results[0]

@@ -1,4 +1,5 @@
-"""Lists in memory in IR: lists of many numbers, and tables, which are lists of items of one form.
+"""Dicts, and lists in memory, in IR. The key of an item of a dict may be one of several strings.
+Lists in memory are lists of many numbers, and tables, which are lists of items of one form.
 
 A list of numbers is one value, as an array is, where a program changes it at an index that isn't
 known. Its numbers are those of a list: a number of another type, or a row of another length,
@@ -12,36 +13,100 @@ steps back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ....diagnostics import Span
 from ...ir.instructions import Check, Value
-from ...ir.numbers import Numbers
 from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
-from ..held.kinds import FEW, Kind, Record, Stored, Table, flat, kind_of, leaves, plain, with_parts
-from ..held.names import NotCompiled
+from ..held.kinds import (
+    FEW,
+    Kind,
+    Record,
+    Stored,
+    Table,
+    Word,
+    flat,
+    kind_of,
+    leaves,
+    plain,
+    with_parts,
+)
+from ..held.names import Fails, NotCompiled
 from .arrays import MAX_ELEMENTS
-from .dicts import Dicts, Key
-from .parts import Step
+from .parts import Parts, Step
 
+Key = str | Word
 # One step to the target of an assignment: a key, or an index in brackets.
 Path = Key | Sequence[Step]
 
+# What a dict is asked for by a member, unless it has a key of this name.
+VIEWS: dict[str, Callable[[Record], Iterable[Any]]] = {
+    "keys": lambda held: held.keys,
+    "values": lambda held: held.items,
+    "items": lambda held: zip(held.keys, held.items, strict=True),
+}
 
-class Lists(Dicts):
-    """The lowering of lists in memory.
+
+class Containers(Parts):
+    """The lowering of dicts, and of lists in memory.
 
     puts_lists_in_memory  whether it puts lists of numbers in memory
     """
 
     puts_lists_in_memory = False
 
-    def part(self, held: Any, steps: Sequence[Step], span: Span) -> Any:
+    # ---- dicts -----------------------------------------------------------------------------------
+
+    def item(self, held: Any, key: Any) -> Any:
+        """The item of a dict under a key."""
+        if isinstance(key, Word):
+            return self.for_one(key.place, key.among, lambda word: self.item(held, word))
+        if not isinstance(held, Record) or not isinstance(key, str):
+            raise NotCompiled("there is no dict here, or no key")
+        if key not in held.keys:
+            raise Fails("this dict has no such key")
+        return self.known(held.items[held.keys.index(key)])
+
+    def for_one(
+        self, place: Value, things: Sequence[Any], then: Callable[[Any], Any], first: int = 0
+    ) -> Any:
+        """What `then` gives for the thing at a place, which is `first` or behind that."""
+        if first == len(things) - 1:
+            return then(things[first])
+        return self.either(
+            self.builder.apply("eq", [place, self.builder.constant(first)]),
+            lambda: then(things[first]),
+            lambda: self.for_one(place, things, then, first + 1),
+        )
+
+    def with_item(self, held: Any, key: Key, value: Any) -> Record:
+        """A dict with another item under a key, or with one more."""
+        if not isinstance(held, Record):
+            raise NotCompiled("there is no dict here")
+        items = dict(zip(held.keys, held.items, strict=True))
+        if not isinstance(key, Word):
+            items[key] = value
+        elif not items.keys() >= {*key.among}:
+            raise NotCompiled("a dict that may get one of several keys is not compiled")
+        else:
+            for k, word in enumerate(key.among):
+                is_here = self.builder.apply("eq", [key.place, self.builder.constant(k)])
+                items[word] = self.one_of(is_here, value, items[word])
+        return Record(tuple(items), tuple(items.values()))
+
+    def sequence(self, held: Any) -> Any:
+        """What a loop over something goes through: the keys of a dict, or the thing itself."""
+        return held.keys if isinstance(held, Record) else held
+
+    def one_of(self, condition: Any, a: Any, b: Any) -> Any:
+        """One of two things, where there may be anything."""
+        return self.either(condition, lambda: a, lambda: b)
+
+    def part(self, held: Any, steps: Sequence[Step]) -> Any:
         raise NotImplementedError
 
-    def with_part(self, held: Any, steps: Sequence[Step], value: Any, span: Span) -> Any:
+    def with_part(self, held: Any, steps: Sequence[Step], value: Any) -> Any:
         raise NotImplementedError
 
     # ---- lists of many numbers -------------------------------------------------------------------
@@ -68,13 +133,13 @@ class Lists(Dicts):
             return held
         return in_memory(self.builder, held, kind)
 
-    def list_with(self, held: Stored, steps: Sequence[Step], value: Any, span: Span) -> Stored:
+    def list_with(self, held: Stored, steps: Sequence[Step], value: Any) -> Stored:
         """A list of many numbers with another number, or other numbers, at some ints."""
         is_at_ints = all(isinstance(step, Value) for step in steps)
         if not is_at_ints or not fits(value, held.type.element, held.shape[len(steps) :]):
-            raise NotCompiled("this change of a list of many numbers is not compiled", span)
-        put = self.stacked(value, span) if type(value) is tuple else value
-        return self.stored_with(held, steps, put, span)
+            raise NotCompiled("this change of a list of many numbers is not compiled")
+        put = self.stacked(value) if type(value) is tuple else value
+        return self.stored_with(held, steps, put)
 
     # ---- tables of rows that are known or given --------------------------------------------------
 
@@ -98,34 +163,34 @@ class Lists(Dicts):
 
     # ---- tables: reading -------------------------------------------------------------------------
 
-    def row(self, columns: Any, index: Value, span: Span) -> Any:
+    def row(self, columns: Any, index: Value) -> Any:
         """The item of a table at an index that is in range."""
         if isinstance(columns, Stored) and columns.listed and len(columns.shape) == 1:
             return self.builder.element(columns.value, index)
         if isinstance(columns, Stored):
-            return self.whole(self.part(columns, [index], span), span)
-        return with_parts(columns, lambda part: self.row(part, index, span))
+            return self.whole(self.part(columns, [index]))
+        return with_parts(columns, lambda part: self.row(part, index))
 
-    def part_of_table(self, held: Table, steps: Sequence[Step], span: Span) -> Any:
+    def part_of_table(self, held: Table, steps: Sequence[Step]) -> Any:
         at, *rest = steps
         if isinstance(at, slice) and not rest:
-            return self.slice_of_table(held, at, span)
-        return self.part(self.row(held.columns, self.place_in(held, at, span), span), rest, span)
+            return self.slice_of_table(held, at)
+        return self.part(self.row(held.columns, self.place_in(held, at)), rest)
 
-    def slice_of_table(self, held: Table, at: slice, span: Span) -> Table:
+    def slice_of_table(self, held: Table, at: slice) -> Table:
         """A slice of a table. From the start, it is in the same memory."""
         if at.step not in (None, 1):
-            raise NotCompiled("a slice of this list with a step is not compiled", span)
+            raise NotCompiled("a slice of this list with a step is not compiled")
         apply = self.builder.apply
-        end = held.count if at.stop is None else self.bound_in(held.count, at.stop, span)
+        end = held.count if at.stop is None else self.bound_in(held.count, at.stop)
         if at.start in (None, 0):
             return Table(held.columns, end)
-        start = apply("minimum", [self.bound_in(held.count, at.start, span), end], span)
-        return Table(self.moved_up(held.columns, start), apply("sub", [end, start], span))
+        start = apply("minimum", [self.bound_in(held.count, at.start), end])
+        return Table(self.moved_up(held.columns, start), apply("sub", [end, start]))
 
-    def bound_in(self, count: Value, bound: int, span: Span) -> Value:
+    def bound_in(self, count: Value, bound: int) -> Value:
         """A known bound of a slice of so many items, as a place among them."""
-        m, known = Numbers(self.builder, span), self.builder.constant(bound)
+        m, known = self.m, self.builder.constant(bound)
         place = m.minimum(known, count) if bound >= 0 else m.maximum(m.add(count, known), 0)
         return m.value(place)
 
@@ -146,50 +211,50 @@ class Lists(Dicts):
         ways = [("put", builder.room(columns.type))]
         return Stored(builder.each((room, width), ways, body)[0])
 
-    def place_in(self, held: Table, at: Step, span: Span) -> Value:
+    def place_in(self, held: Table, at: Step) -> Value:
         """The place of an index into a table."""
         if not isinstance(at, Value):
-            raise NotCompiled("only an int picks an item of this list", span)
+            raise NotCompiled("only an int picks an item of this list")
         size: Any = self.builder.known.get(held.count, held.count)
-        return self.counted_from_0(at, size, span)
+        return self.counted_from_0(at, size)
 
     # ---- tables: changing ------------------------------------------------------------------------
 
-    def appended(self, held: Table, item: Any, span: Span) -> Table:
+    def appended(self, held: Table, item: Any) -> Table:
         """A table with one more item."""
-        self.verify_fits(held, item, span)
+        self.verify_fits(held, item)
         builder = self.builder
         size = builder.constant(room_of(kind_of(held.columns)))
-        builder.add(Check(builder.apply("lt", [held.count, size], span)))
-        columns = self.with_row(held.columns, held.count, item, span)
-        return Table(columns, builder.apply("add", [held.count, builder.constant(1)], span))
+        builder.add(Check(builder.apply("lt", [held.count, size])))
+        columns = self.with_row(held.columns, held.count, item)
+        return Table(columns, builder.apply("add", [held.count, builder.constant(1)]))
 
-    def table_with(self, held: Table, steps: Sequence[Step], value: Any, span: Span) -> Table:
+    def table_with(self, held: Table, steps: Sequence[Step], value: Any) -> Table:
         """A table with another item at an index, or with another part of that item."""
         at, *rest = steps
-        place = self.place_in(held, at, span)
+        place = self.place_in(held, at)
         if rest:
-            value = self.with_part(self.row(held.columns, place, span), rest, value, span)
-        self.verify_fits(held, value, span)
-        return Table(self.with_row(held.columns, place, value, span), held.count)
+            value = self.with_part(self.row(held.columns, place), rest, value)
+        self.verify_fits(held, value)
+        return Table(self.with_row(held.columns, place, value), held.count)
 
-    def verify_fits(self, held: Table, item: Any, span: Span) -> None:
+    def verify_fits(self, held: Table, item: Any) -> None:
         """Raises NotCompiled unless a table can have an item."""
         columns = kind_of(held.columns)
         if columns_of(plain(kind_of(item)), room_of(columns)) != columns:
-            raise NotCompiled("a list of items of several forms is not compiled", span)
+            raise NotCompiled("a list of items of several forms is not compiled")
 
-    def with_row(self, columns: Any, place: Value, item: Any, span: Span) -> Any:
+    def with_row(self, columns: Any, place: Value, item: Any) -> Any:
         """The columns with another item at a place."""
         if isinstance(columns, Stored) and isinstance(item, Value):
             return Stored(self.builder.put(columns.value, place, item))
         if isinstance(columns, Stored):
             put = self.list_with if columns.listed else self.stored_with
-            return put(columns, [place], item, span)
+            return put(columns, [place], item)
         if isinstance(columns, Record):
-            return Record(columns.keys, self.with_row(columns.items, place, item.items, span))
+            return Record(columns.keys, self.with_row(columns.items, place, item.items))
         pairs = zip(columns, item, strict=True)
-        return tuple([self.with_row(column, place, part, span) for column, part in pairs])
+        return tuple([self.with_row(column, place, part) for column, part in pairs])
 
 
 def _leading_ints(path: Sequence[Path]) -> tuple[list[Step], int]:

@@ -1,4 +1,4 @@
-"""A loop of a frame as a region: some of its iterations, on the names of the frame."""
+"""A call of a function, or some iterations of a loop of a frame, as a region."""
 
 from __future__ import annotations
 
@@ -33,6 +33,66 @@ from .held.names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, 
 from .held.ranges import Items, Range
 from .loops.carried import Iteration, Loop
 from .statements import Lowering
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+class FrameCall(NamedTuple):
+    """A call in IR.
+
+    region   takes the parameters of the entries of the function and its arguments, in this order,
+             then the seed and the number of draws if it draws; gives the numbers of the result, and
+             then the number of draws
+    kind     the kind of the result
+    regions  those that it may call: functions that call themselves, and their derivatives
+    """
+
+    region: Region
+    kind: Kind
+    regions: Regions
+
+
+def given_in(lowering: Lowering, block: Block, entry: Entry) -> object:
+    """What a name with an entry holds, in new parameters of a region's block."""
+    given = tuple([Value(kind) for kind in parameters_of(entry)])
+    block.parameters += given
+    return enter(lowering, entry, iter(given))
+
+
+def lower_call(
+    function: Entry,
+    arguments: Sequence[Entry],
+    names: Sequence[str],
+    span: Span,
+    real: Scalar,
+    most: int | None = None,
+    draws: bool = False,
+) -> FrameCall:
+    """The region of a call of a function, or of a derivative of one, with arguments of these
+    entries, the last of which have `names`, in a run whose floats are `real`. Arrays of few
+    elements are one value of the result, as larger ones are. `draws`: whether the function draws
+    random numbers.
+
+    Raises NotCompiled; TooLong where that takes more instructions than `most`."""
+    block = Block()
+    lowering = Lowering(Builder(block, real, most), Liveness(()))
+    with lowering.at(span), naming_parameters(lowering.builder, block):
+        callee, *given = [given_in(lowering, block, entry) for entry in (function, *arguments)]
+        first = len(given) - len(names)
+        named = dict(zip(names, given[first:], strict=True))
+        if draws:
+            seed, drawn = Value(I64), Value(I64)
+            block.parameters += (seed, drawn)
+            lowering.begin_draws(seed, drawn)
+        result = lowering.in_memory(lowering.called(callee, given[:first], named))
+        kind = kind_of(result)
+        if not is_settled(kind):
+            raise NotCompiled("the result of this call isn't made of numbers")
+        block.results = (*flat(result), *lowering.values_in(lowering.unassigned))
+    return FrameCall(Region("call", block), kind, lowering.regions)
+
+
+# ---- loops ---------------------------------------------------------------------------------------
 
 HEAD = 2  # the parameters before those of the entries: how many iterations, and where they start
 # What a loop goes over: the step of a range; or, in the sequence of the slot `SEQUENCE`, its items,
@@ -74,7 +134,7 @@ def lower_loop(
     Raises NotCompiled; TooLong where that takes more instructions than `most`.
     """
     lowering, block = entered(node, entries, room, real, most, alive)
-    with lowering.builder.inside(block), naming_parameters(lowering.builder, block):
+    with lowering.at(node.span), naming_parameters(lowering.builder, block):
         last = node.body[-1] if node.body else node
         names = lowering.surviving(node, lowering.liveness.after(last))
         if stops(node.body):
@@ -114,17 +174,13 @@ def entered(
     lowering = Lowering(Builder(block, real, most), liveness_of(node, alive))
     lowering.room = room
     for slot, entry in entries.items():
-        given = tuple([Value(kind) for kind in parameters_of(entry)])
-        block.parameters += given
-        lowering.names.put([Name(lowering.frame, slot)], [enter(lowering, entry, iter(given))])
+        held = given_in(lowering, block, entry)
+        lowering.names.put([Name(lowering.frame, slot)], [held])
     return lowering, block
 
 
 def frame_loop(
-    lowering: Lowering,
-    node: program.While | program.For,
-    names: list[Name],
-    over: Iterated,
+    lowering: Lowering, node: program.While | program.For, names: list[Name], over: Iterated
 ) -> Loop:
     """The loop, which carries these names."""
     builder = lowering.builder
@@ -135,16 +191,17 @@ def frame_loop(
     if isinstance(over, int):
         return Loop(node, Range(first, builder.constant(over), size), names, leaves)
     [sequence] = lowering.names.of([Name(lowering.frame, SEQUENCE)])
-    read = partial(_item, lowering, over, sequence, span=node.iterable.span)
+    with lowering.at(node.iterable.span):
+        read = lowering.from_here(partial(_item, lowering, over, sequence))
     return Loop(node, Items(read, first, size), names, leaves)
 
 
-def _item(lowering: Lowering, over: Iterated, held: Any, index: Value, span: Span) -> Any:
+def _item(lowering: Lowering, over: Iterated, held: Any, index: Value) -> Any:
     """The item of a sequence at an index."""
     if isinstance(over, tuple):
         pairs = zip(over, held, strict=True)
-        return tuple([_item(lowering, each, part, index, span) for each, part in pairs])
-    return index if over == COUNTED else lowering.item_at(held, index, span)
+        return tuple([_item(lowering, each, part, index) for each, part in pairs])
+    return index if over == COUNTED else lowering.item_at(held, index)
 
 
 _WIDER = Word | Table | OrNone | ListOrArray  # kinds that a name may get in a loop
@@ -181,7 +238,7 @@ def add_iterations(
         plain(k) if n in lowering.states else k for n, k in zip(loop.names, kinds, strict=True)
     ]
     if not all(map(_fits, kinds, given)) or not all(map(_is_carried, states)):
-        raise NotCompiled("a name changes its kind in this loop, or is no number", node.span)
+        raise NotCompiled("a name changes its kind in this loop, or is no number")
     going = builder.constant(True) if loop.leaves else None
     own = lowering.add_loop(loop, kinds, iteration, going)
     # A condition has ended the loop where it ran fewer iterations than it was to.
