@@ -204,7 +204,7 @@ class _Main:
         try:
             with self.lowering.builder.undoing(NotCompiled):
                 found = self.lowering.value(self.lowering.expression(expression))
-                found = self.lowering.values(found)
+                found = self.lowering.in_items(self.lowering.values(found), expression.span)
                 if not is_value(kind_of(found)):
                     why = "this output is no number, and no list of these"
                     raise NotCompiled(why, expression.span)

@@ -128,7 +128,7 @@ class Elements(Lists):
 
     def rows(self, held: Any, span: Span) -> list[Any]:
         """The items of a list, the rows of an array, or the elements of one of one axis."""
-        held = self.items_of(held, span)
+        held = self.in_items(self.items_of(held, span), span)
         if type(held) is tuple:
             return list(held)
         if isinstance(held, Ints):

@@ -98,6 +98,16 @@ class Lists(Dicts):
 
     # ---- tables: reading -------------------------------------------------------------------------
 
+    def in_items(self, held: Any, span: Span) -> Any:
+        """What is held, with a list in memory that is known to be short as its items."""
+        if isinstance(held, tuple | Record):
+            return with_parts(held, lambda part: self.in_items(part, span))
+        count = self.builder.known.get(held.count) if isinstance(held, Table) else None
+        if count is None or count > MAX_ELEMENTS:
+            return held
+        places = map(self.builder.constant, range(count))
+        return tuple([self.row(held.columns, place, span) for place in places])
+
     def row(self, columns: Any, index: Value, span: Span) -> Any:
         """The item of a table at an index that is in range."""
         if isinstance(columns, Stored) and columns.listed and len(columns.shape) == 1:
@@ -112,10 +122,13 @@ class Lists(Dicts):
             return self.slice_of_table(held, at, span)
         return self.part(self.row(held.columns, self.place_in(held, at, span), span), rest, span)
 
-    def slice_of_table(self, held: Table, at: slice, span: Span) -> Table:
+    def slice_of_table(self, held: Table, at: slice, span: Span) -> Any:
         """A slice of a table. From the start, it is in the same memory."""
         if at.step not in (None, 1):
-            raise NotCompiled("a slice of this list with a step is not compiled", span)
+            items = self.in_items(held, span)
+            if items is held:
+                raise NotCompiled("a slice of this list with a step is not compiled", span)
+            return items[at]
         apply = self.builder.apply
         end = held.count if at.stop is None else self.bound_in(held.count, at.stop, span)
         if at.start in (None, 0):
