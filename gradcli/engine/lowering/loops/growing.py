@@ -11,7 +11,7 @@ from ...ir.instructions import Branch, For, Instruction, Operation, Value, every
 from ...ir.types import BOOL, ArrayType, is_float
 from ..functions.requests import Requests
 from ..held.columns import array_type, columns_of, table
-from ..held.kinds import Kind, Stored, Table, flat, plain
+from ..held.kinds import FEW, Kind, Stored, Table, flat, plain
 from ..held.names import Name
 from ..values.arrays import MAX_ELEMENTS
 
@@ -64,11 +64,11 @@ class GrowingLists(Requests):
         return grown
 
     def _room_for(self, held: tuple[Any, ...], kind: tuple[Kind, ...], size: int) -> Table | None:
-        """A list with room for a few items of one kind, such as arrays; None if there is none.
-        `kind` is that of the list with more items."""
+        """A list with room for some items of one kind, such as arrays; None if there is none, or if
+        they are few, whose number a region may need to know. `kind` is that of the longer list."""
         first, *others = map(plain, kind)
         is_one = all(item == first for item in others) and BOOL not in flat(first)
-        columns = columns_of(first, size) if is_one and size <= MAX_ELEMENTS else None
+        columns = columns_of(first, size) if is_one and FEW < size <= MAX_ELEMENTS else None
         return None if columns is None else table(self.builder, held, columns)
 
     def settle(self, grown: Sequence[Grown]) -> None:
