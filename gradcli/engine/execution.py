@@ -4,6 +4,7 @@ derivatives."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import GradcliError
@@ -43,6 +44,7 @@ from .values.kinds import (
 from .values.sparse import Sparse, entries
 
 if TYPE_CHECKING:
+    from .jacobian.jacobians import Firsts
     from .jacobian.plans import Plan
 
 HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, hot_calls, hot_loop)
@@ -67,12 +69,13 @@ class Execution:
     frame     the values of the names at the top level; empty before `execute`
     """
 
-    __slots__ = ("compiled", "frame", "run")
+    __slots__ = ("_firsts", "compiled", "frame", "run")
 
     def __init__(self, compiled: Compiled, inputs: Mapping[str, Any]) -> None:
         self.compiled = compiled
         self.run = new_run(compiled.settings, inputs, compiled.keeps_all)
         self.frame: list[Any] = []
+        self._firsts: tuple[list[Any], Firsts] | None = None
 
     def execute(self) -> Execution:
         """Runs the program. Raises GradcliError; the run holds what came before it."""
@@ -180,7 +183,8 @@ class Execution:
         numbers: each by itself, or with `blocks` all of them."""
         from .jacobian.jacobians import hessians
 
-        return hessians(self.run, target, sources, blocks, mode, sparse)
+        firsts = self._first_derivatives(target, sources, blocks, sparse)
+        return hessians(self.run, firsts, sources, blocks, mode, sparse)
 
     def jacobian_plans(
         self, target: Any, sources: list[Any], mode: str, sparse: bool
@@ -197,7 +201,24 @@ class Execution:
         is by."""
         from .jacobian.jacobians import hessian_plans
 
-        return hessian_plans(self.run, target, sources, blocks, mode, sparse)
+        firsts = self._first_derivatives(target, sources, blocks, sparse)
+        return hessian_plans(self.run, firsts, sources, mode, sparse)
+
+    def _first_derivatives(
+        self, target: Any, sources: list[Any], blocks: bool, sparse: bool
+    ) -> Firsts:
+        """What the Hessians of a target begin with. It is kept for the next request, which is often
+        for the same ones: their plans come first."""
+        from .jacobian.jacobians import first_derivatives
+
+        asked = [target, *sources, blocks, sparse]
+        if self._firsts is not None:
+            before, found = self._firsts
+            if len(before) == len(asked) and all(map(is_, before, asked)):
+                return found
+        found = first_derivatives(self.run, target, sources, blocks, sparse)
+        self._firsts = asked, found
+        return found
 
     def unit(self, value: Any, k: int) -> Any:
         """The cotangent of one element of a value: 1 at `k`, counted through its dimensions."""

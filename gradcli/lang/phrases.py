@@ -328,7 +328,8 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\.\.\.\s*$", "`...` means nothing here", _GOES_ON),
     (r"&\s*$", "`&` means nothing here", _GOES_ON),
     (
-        r"(?P<x>\"[^\"]*\"|[\w.]+)\s+(?P<at>not\s+in|in|∈)\s+(?P<xs>[\w.]+|\[[^\]]*\])",
+        r"(?P<x>\"[^\"]*\"|[\w.]+)\s+(?P<at>not\s+in|in|∈)\s+"
+        r"(?P<xs>[\w.]+(?:\([^()]*\)(?!\s*:))?|\[[^\]]*\])",
         "`in` stands only in `for`",
         _among,
     ),

@@ -91,6 +91,8 @@ class HotProgram:
         self._work += self._each + answer.run.work
         if self._tries == 0 or self._work < self._hot or self._make is not None:
             return
+        if any(output is None for output in evaluation.outputs.values()):
+            return  # a kernel steps back there, and gives gradients elsewhere
         if all(ready.call.numbers(inputs) is None for ready in self._ready):
             self._tries -= 1
             self._make = self._maker(inputs, answer, evaluation)

@@ -9,6 +9,7 @@ import pytest
 
 import gradcli
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.jacobian import jacobians
 from gradcli.engine.jacobian.seeds import Sweeps
 from gradcli.tasks import evaluate
 from gradcli.tasks.answer import Matrices
@@ -95,3 +96,25 @@ def test_sweeps_stay_where_making_kernels_takes_longer(computed: list[Matrices |
             {"p": [0.1 * k for k in range(12)]}
         )
     assert computed == [None]
+
+
+def test_plans_of_hessians_keep_what_these_begin_with(
+    computed: list[Matrices | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no kernel answers, the interpreter doesn't record the gradients again."""
+    begun: list[Any] = []
+    original = jacobians.first_derivatives
+
+    def noted(*given: Any) -> Any:
+        begun.append(given[1])
+        return original(*given)
+
+    monkeypatch.setattr(jacobians, "first_derivatives", noted)
+    source = (
+        "var x: float[3]\ny = x[0]\nfor k in range(900) { y = y*0.9 + sin(x[1]*k)*x[2] }\noutput y"
+    )
+    with only(WRITTEN, HEAT._replace(sweeps=10**9, iterations=10**9)):
+        monkeypatch.setattr("gradcli.tasks.matrices.LONG", 0)
+        gradcli.load(source=source).with_options(hessian=True).run({"x": [1.0, 2.0, 3.0]})
+    assert computed == [None]
+    assert len(begun) == 1

@@ -245,6 +245,13 @@ def test_an_expectation_may_fail_later() -> None:
     assert compare(source, points)
 
 
+@pytest.mark.parametrize("options", [{"mode": "reverse"}, {"mode": "forward"}, {"jacobian": True}])
+def test_an_output_that_is_none_at_first(options: dict[str, Any]) -> None:
+    source = "var x\nfn f(a) { if a > 1.0 { return a*a } }\noutput f(x), x"
+    points = [{"x": x} for x in (0.5, 0.5, 1.5, 0.3, 2.5, 2.0)]
+    assert compare(source, points, **options)
+
+
 @pytest.mark.parametrize("value", ["sum(normal(2))", "2*x", "x if x > 1.0 else 0.5"])
 @pytest.mark.parametrize("kind", ["var", "const"])
 def test_what_is_computed_where_it_is_declared(kind: str, value: str) -> None:

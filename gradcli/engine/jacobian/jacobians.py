@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...diagnostics import Span
 from ...ops import OPS
@@ -214,17 +214,30 @@ def jacobian_plans(
     ]
 
 
+class Firsts(NamedTuple):
+    """The gradients of a target by its sources, recorded, and by the number of each source that is
+    connected, those of the sources by which its gradient is differentiated."""
+
+    gradients: list[Any]
+    partners: dict[int, list[int]]
+
+
 def hessians(
-    run: Run, target: Any, sources: list[Any], mixed: bool, mode: str = "auto", sparse: bool = False
+    run: Run,
+    given: Firsts,
+    sources: list[Any],
+    mixed: bool,
+    mode: str = "auto",
+    sparse: bool = False,
 ) -> dict[tuple[int, int], Any]:
-    """Returns the second derivatives of the sum of the target by pairs of sources.
+    """Returns the second derivatives of the sum of a target by pairs of sources, from its first
+    derivatives.
 
     The pairs are each source with itself and, where `mixed`, with every later one; each result has
     the shape first.shape + second.shape. It is zero where the target is linear, and None where it
-    is unconnected with one of them. Raises GradcliError for a target that isn't differentiable, for
-    complex sources, and where the result can't fit.
+    is unconnected with one of them.
     """
-    firsts, partners = _first_derivatives(run, target, sources, mixed, sparse)
+    firsts, partners = given
     everyone = range(len(sources))
     answers: dict[tuple[int, int], Any] = dict.fromkeys((i, i) for i in everyone)
     answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
@@ -245,11 +258,11 @@ def hessians(
 
 
 def hessian_plans(
-    run: Run, target: Any, sources: list[Any], mixed: bool, mode: str, sparse: bool
+    run: Run, given: Firsts, sources: list[Any], mode: str, sparse: bool
 ) -> dict[int, list[Plan]]:
     """Returns how `hessians` computes them: by the number of the source that the gradient is by,
-    the plans by the sources of the further derivatives. Raises what it raises."""
-    firsts, partners = _first_derivatives(run, target, sources, mixed, sparse)
+    the plans by the sources of the further derivatives."""
+    firsts, partners = given
     found: dict[int, list[Plan]] = {}
     for i, numbers in partners.items():
         seconds, symmetric = [sources[j] for j in numbers], len(numbers) == 1
@@ -264,11 +277,11 @@ def hessian_plans(
     return found
 
 
-def _first_derivatives(
+def first_derivatives(
     run: Run, target: Any, sources: list[Any], mixed: bool, sparse: bool
-) -> tuple[list[Any], dict[int, list[int]]]:
-    """The gradients by the sources; and by the number of each that is connected, those of the
-    sources by which its gradient is differentiated. Raises GradcliError as `hessians` does."""
+) -> Firsts:
+    """Returns what `hessians` of a target begins with. Raises GradcliError for a target that isn't
+    differentiable, for complex sources, and where the result can't fit."""
     seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
     firsts = gradients(run, seeds, sources, recorded=True)
     connected = [k for k, first in enumerate(firsts) if first is not None]
@@ -278,4 +291,4 @@ def _first_derivatives(
         _verify_fit(
             run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None
         )
-    return firsts, partners
+    return Firsts(firsts, partners)

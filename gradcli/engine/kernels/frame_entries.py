@@ -297,13 +297,14 @@ class _Observer:
         node = value.code.node
         self.functions.append(node)
         outside = [slot for slot, _ in node.captures]
+        cells = value.cells[: len(outside)]  # an opaque function has another one, for its rule
         captured = None
-        if self.frame and all(map(self.is_own, outside, value.cells)):
+        if self.frame and all(map(self.is_own, outside, cells)):
             self.slots = {**self.slots, **{slot.index: slot for slot in outside}}
-        elif not self.cells.isdisjoint(map(id, value.cells)):
+        elif not self.cells.isdisjoint(map(id, cells)):
             return NoEntry("a function of another frame reads names that this one assigns")
         else:
-            captured = tuple(self.entries([cell[0] for cell in value.cells], depth))
+            captured = tuple(self.entries([cell[0] for cell in cells], depth))
         defaults = tuple(self.entries(value.defaults, depth))
         return FunctionEntry(node, captured, defaults, id(node))
 

@@ -204,7 +204,7 @@ class _Main:
         try:
             with self.lowering.builder.undoing(NotCompiled), self.lowering.at(expression.span):
                 found = self.lowering.value(self.lowering.expression(expression))
-                found = self.lowering.values(found)
+                found = self.lowering.in_items(self.lowering.values(found))
                 if not is_value(kind_of(found)):
                     raise NotCompiled("this output is no number, and no list of these")
             self.results[name] = found

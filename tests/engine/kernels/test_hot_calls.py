@@ -342,12 +342,16 @@ output s"""
         "var v = [1.0, 2.0]; var w = [0.5, 0.2]; var u = [0.1, 0.2]; var t = [0.3]\n"
         "fn f(v, w, u, t) { z = concatenate([v[2:], u]); z[5:] = t[1:]; return sum(z) + dot(w[2:], 2*v[:0]) }\n"
         "output f(v, w, u, t)",
+        "const c = 0.5; opaque fn f(z) { s = z; for i in range(3) { s = s * c + 1.0 }; return s }\n"
+        "backward f(g, z) { return g / 8 }\nopaque fn h(z) { return 2.0*z }\n"
+        "fn g(z) { for i in range(3) { z = h(z) + f(x) }; return z }\noutput f(2.0), detach(g(0.3))",
     ],
     ids=[
         "fewer arguments than before",
         "too deep",
         "with variables that hold lists and functions",
         "with parts without elements",
+        "of opaque ones",
     ],
 )
 @pytest.mark.parametrize("mode", ["reverse", "forward"])

@@ -235,6 +235,10 @@ TRACED = {
         "fn total(w) = sum(vmap(fn(x) = grad(f)(x, w))(X)**2)\n"
         "output grad(total)(0.7), grad(grad(total))(0.7)"
     ),
+    "rows in rows": (
+        "var w = 0.7\nconst c = sin(range(20))\n"
+        "output y = sum(vmap(fn(x) = sum(vmap(fn(b) = exp(x * b) * w)(c)))(X))"
+    ),
     "ints beside floats": "var w = 2.0\noutput y = sum(vmap(fn(n) = n * w)(N))",
 }
 

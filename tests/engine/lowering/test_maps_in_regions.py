@@ -45,6 +45,8 @@ BODIES = {
     "a list of numbers": "s += sum(vmap(fn(a) = a * x)([0.5, x, 2.0]))",
     "ints": "s += x * sum(vmap(fn(k) = k * k + i)(arange(4)))",
     "a builtin": "s += sum(vmap(exp)(v) * x)",
+    "a list of lists and arrays": "s += vmap(fn(r) = r * x)([[0.1, x], [0.3, 0.4], m[0]])[1, 2]",
+    "a dict and lists in it": "s += sum(vmap(fn(d) = d.a * x + prod(d.b))({a: v, b: [m[:, 1], v]}))",
     "a function that is kept": "f = vmap(fn(a) = a * x); s += sum(f(v)) * sum(f(v * 2.0))",
 }
 OTHERS = {

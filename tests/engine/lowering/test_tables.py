@@ -92,3 +92,50 @@ def test_short_lists_and_long_bodies(name: str) -> None:
 @pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
 def test_short_lists_in_tables(tier: int) -> None:
     assert_same_in(tier, loop_over("{at: sin(0.2 * i)}", 20))
+
+
+# A long loop body that makes a list of arrays, or of dicts; a loop that reads it backwards.
+MADE = """fn f(a) {{ t = a; for k in range(3) {{ t = t * 0.5 + sin(t + k) * cos(x * t) / (1 + t * t) }}; return t }}
+var x = 0.3
+m = array([[x, 0.2], [0.1, 0.5]])
+l = []
+for i in range({n}) {{ g = solve(m + eye(2), f(m)); m = f(m) - f(f(g)) * 0.3; l = append(l, {item}) }}
+s = m[0, 0]
+for i in range({n}) {{ h = l[{n} - 1 - i]; s = s * 0.9 + {read} }}
+{rest}
+output s
+"""
+ARRAYS, DICTS = ("g[0] * 2.0", "h[0] * h[1]"), ("{g: g, n: g[0, 1] * i}", "h.g[0, 1] * h.n")
+RESTS = {
+    "as an array": "s += sum(array(l[:8])**2) + len(l)",
+    "of all": "s += sum(stack(l)[-1])",
+    "longer": "l = append(l, l[0] * 2.0); for k in range(3) { l = append(l, l[-1] + k) }; s += sum(l[-1]) * len(l)",
+    "as many again": "for k in range(70) { l = append(l, l[k] * 0.5) }; s += sum(l[-1]) * len(l)",
+    "changed": "l[3] = l[4] * x; s += l[3][1] + l[-2][0]",
+    "backwards": "s += sum(l[::-2][1])",
+    "some of them": "l = l[4:]; while len(l) > 3 { l = l[:-1] }; s += sum(l[-1])",
+    "beside itself": "for a, b in zip(l, l[1:]) { s += sum(a * b) }; for k, a in enumerate(l) { s += k * a[0] }",
+    "of a function": "fn c(l) = sum(l[0] * l[1]) + len(l); s += c(l) + sum(grad(c)(l)[1])",
+    "part by part": "s += sum(vmap(fn(a) = a[0] * a[1] + a[-1])(l))",
+    "in a dict": "d = {l: l, n: 2}; d.l = append(d.l, l[0]); s += sum(d.l[-1]) * len(d.l)",
+    "as an output": "output l; output d = {l: l[:3], n: 1}",
+}  # fmt: skip
+
+
+def made(n: int, form: tuple[str, str] = ARRAYS, rest: str = "") -> str:
+    item, read = form
+    return MADE.format(n=n, item=item, read=read, rest=rest)
+
+
+@pytest.mark.parametrize("rest", RESTS)
+def test_lists_that_short_loops_with_long_bodies_make(rest: str) -> None:
+    source = made(20, rest=RESTS[rest])
+    assert not lowered(source).reasons
+    assert_same_in(WRITTEN, source)
+
+
+@pytest.mark.parametrize("form", [ARRAYS, DICTS])
+def test_their_loops_stay_loops(form: tuple[str, str]) -> None:
+    sizes = [size_of(lowered(made(n, form)).region.block) for n in (20, 40)]
+    assert sizes[0] == sizes[1]
+    assert_same_in(NATIVE, made(20, form))

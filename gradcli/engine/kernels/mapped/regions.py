@@ -276,7 +276,7 @@ def _where(builder: Builder, flag: Value, value: Value) -> Value:
 def _has_products(region: Region, shared: set[Value]) -> bool:
     """Whether products with elements of shared arrays are added up, as in products of matrices."""
     for each in [made for made in every(region.block) if isinstance(made, Each)]:
-        made = {inner.results[0]: inner for inner in each.body.instructions}
+        made = {value: inner for inner in each.body.instructions for value in inner.results}
         for (number, _), way in zip(each.given, each.ways, strict=True):
             product = made.get(number)
             if way == "add" and isinstance(product, Operation) and product.op is MUL:

@@ -88,6 +88,8 @@ class Builtins(Creation):
     def in_one_form(self, op: Op, held: Any) -> Any:
         """An operand that isn't none, as a list or as an array where it may be either."""
         held = self.present(held)
+        if isinstance(held, Table) and op.name not in ("len", "zip", "enumerate"):
+            return self.in_items(held)
         if not isinstance(held, ListOrArray):
             return held
         if op.name in ("append", "eq", "ne"):

@@ -43,17 +43,30 @@ class RowMaps(Matrices):
             self.values(held) if axis is None else self.in_rows(held)
             for held, axis in zip(given, axes, strict=True)
         ]
-        sizes = {held.shape[0] for held, axis in zip(arguments, axes, strict=True) if axis == 0}
-        if len(sizes) > 1:
+        pairs = zip(arguments, axes, strict=True)
+        sizes = {part.shape[0] for held, axis in pairs if axis == 0 for part in leaves(held)}
+        if len(sizes) != 1:
             raise NotCompiled("these arguments have several numbers of rows")
         return self.all_rows(callee.function, arguments, axes, sizes.pop())
 
-    def in_rows(self, held: Any) -> Stored:
-        """An argument whose rows are along its first axis, as one value."""
-        value = self.in_one(self.values(held))
-        if not isinstance(value.type, ArrayType):
-            raise NotCompiled("a number has no rows")
-        return Stored(value)
+    def in_rows(self, held: Any) -> Any:
+        """An argument, in which each array has the rows along its first axis, and is one value."""
+
+        def in_one(part: Any) -> Any:
+            if isinstance(part, tuple | Record):
+                return with_parts(part, in_one)
+            value = self.in_one(part)
+            if not isinstance(value.type, ArrayType):
+                raise NotCompiled("a number has no rows")
+            return Stored(value)
+
+        return in_one(self.with_arrays(self.values(held)))
+
+    def row_of(self, held: Any, at: Value) -> Any:
+        """The row of an argument at an index."""
+        if isinstance(held, tuple | Record):
+            return with_parts(held, lambda part: self.row_of(part, at))
+        return self.part(held, [at])
 
     def all_rows(
         self, function: Any, arguments: list[Any], axes: Sequence[int | None], size: int
@@ -63,7 +76,7 @@ class RowMaps(Matrices):
         self.naturals.add(at)
         with self.scope(Block(), []) as body:
             pairs = zip(arguments, axes, strict=True)
-            row = [held if axis is None else self.part(held, [at]) for held, axis in pairs]
+            row = [held if axis is None else self.row_of(held, at) for held, axis in pairs]
             result = self.in_memory(self.values(self.called(function, row, {})))
             if self.values_in(self.unassigned) != before:
                 raise NotCompiled("rows that draw or update something are not compiled")

@@ -57,6 +57,7 @@ class Matrices(Transforms):
 
     def with_arrays(self, held: Any) -> Any:
         """An argument in which every list of numbers, or of rows of equal length, is an array."""
+        held = self.in_items(held)
         if isinstance(held, Record):
             return Record(held.keys, tuple([self.with_arrays(item) for item in held.items]))
         if isinstance(held, Stored):

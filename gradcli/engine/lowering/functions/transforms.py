@@ -76,7 +76,7 @@ class Transforms(OwnRules):
         if not set(callee.wrt) <= set(range(len(given))) or len(set(callee.wrt)) < len(callee.wrt):
             raise NotCompiled("a derivative by missing arguments is not compiled")
         for k in callee.wrt:
-            given[k] = self.values(self.present(given[k]))
+            given[k] = self.in_items(self.values(self.present(given[k])))
         block, kind = self.body(callee, given, named)
         moving = [v for k in callee.wrt for v in flat(given[k])]
         positions, region = range(len(moving)), Region("function", block)

@@ -137,8 +137,7 @@ class Loops(GrowingLists):
         given = _given(loop, self.iteration(loop, kinds))
         self.size = size
         is_large = self.puts_lists_in_memory and id(loop.node) in self.stays_loop
-        only_long = loop.short and not is_large
-        return self.grow(loop.names, given, turns, only_long)
+        return self.grow(loop.names, given, turns, loop.short, is_large)
 
     def carried(self, node: program.While | program.For) -> list[Name]:
         """The names that an iteration assigns and that a later one, or code after the loop,

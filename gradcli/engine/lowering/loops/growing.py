@@ -1,5 +1,5 @@
 """Lists that a loop makes longer: arrays with room for all numbers that the loop appends, one by
-one or as lists of these."""
+one or as lists of these; tables with room for other items."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...ir.instructions import Branch, For, Instruction, Operation, Value, every
-from ...ir.types import ArrayType, is_float
+from ...ir.types import BOOL, ArrayType, is_float
 from ..functions.requests import Requests
-from ..held.columns import array_type
-from ..held.kinds import Kind, Stored, Table, kind_of
+from ..held.columns import array_type, columns_of, table
+from ..held.kinds import FEW, Kind, Stored, Table, flat, plain
 from ..held.names import Name
 from ..values.arrays import MAX_ELEMENTS
 
@@ -23,32 +23,51 @@ class Grown(NamedTuple):
 
 
 class GrowingLists(Requests):
-    """The lowering of lists to which each iteration of a loop appends a number, or a list of
-    numbers."""
+    """The lowering of lists to which each iteration of a loop appends something."""
 
     def grow(
-        self, names: Sequence[Name], given: Sequence[Kind], turns: Value, only_long: bool
+        self,
+        names: Sequence[Name],
+        given: Sequence[Kind],
+        turns: Value,
+        is_short: bool,
+        is_large: bool,
     ) -> list[Grown]:
-        """Makes room in the lists to which each iteration of a loop appends something, if
-        `only_long` in those of many floats alone. `given` are the kinds after the first
-        iteration."""
+        """Makes room in the lists to which each iteration of a loop appends something: in lists of
+        numbers, but if the loop `is_short` only in those of many floats. If the loop `is_large`,
+        its iterations are too much code to be lowered one by one; then in all of these, and in
+        short lists of other items. `given` are the kinds after the first iteration."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
-            items = _appended(kind_of(held), kind)
-            if items is not None:
-                appended = items.shape[0] - len(held)
-                size = len(held) + appended * max(self.known_int(turns), 0)
-                whole = ArrayType(items.element, (size, *items.shape[1:]), listed=True)
+            if type(held) is not tuple or type(kind) is not tuple or len(kind) <= len(held):
+                continue
+            numbers = _type_of(kind)
+            if numbers is None and not (is_large and turns in self.builder.known):
+                continue
+            appended = len(kind) - len(held)
+            size = len(held) + appended * max(self.known_int(turns), 0)
+            if numbers is None:
+                growing = self._room_for(held, kind, size)
+            else:
+                whole = ArrayType(numbers.element, (size, *numbers.shape[1:]), listed=True)
                 is_long = whole.size > MAX_ELEMENTS and is_float(whole.element)
-                if only_long and not (is_long and self.puts_lists_in_memory):
+                if is_short and not is_large and not (is_long and self.puts_lists_in_memory):
                     continue
-                columns = Stored(self.builder.zero(whole))
-                growing = Table(columns, self.builder.constant(0))
+                growing = Table(Stored(self.builder.zero(whole)), self.builder.constant(0))
                 for item in held:
                     growing = self.appended(growing, item)
+            if growing is not None:
                 self.names.held[name] = growing
                 grown.append(Grown(name, size))
         return grown
+
+    def _room_for(self, held: tuple[Any, ...], kind: tuple[Kind, ...], size: int) -> Table | None:
+        """A list with room for some items of one kind, such as arrays; None if there is none, or if
+        they are few, whose number a region may need to know. `kind` is that of the longer list."""
+        first, *others = map(plain, kind)
+        is_one = all(item == first for item in others) and BOOL not in flat(first)
+        columns = columns_of(first, size) if is_one and FEW < size <= MAX_ELEMENTS else None
+        return None if columns is None else table(self.builder, held, columns)
 
     def settle(self, grown: Sequence[Grown]) -> None:
         """Makes the growing lists finished ones after the loop. One that isn't full on all paths,
@@ -57,7 +76,9 @@ class GrowingLists(Requests):
         for name, size in grown:
             held = self.names.held[name]
             if _sum_of(held.count, made, self.builder.known) == (None, size):
-                self.names.held[name] = held.columns
+                is_one = isinstance(held.columns, Stored) and held.columns.listed
+                finished = Table(held.columns, self.builder.constant(size))
+                self.names.held[name] = held.columns if is_one else finished
 
 
 def _sum_of(
@@ -85,16 +106,9 @@ def _sum_of(
     return value, 0
 
 
-def _appended(before: Kind, after: Kind) -> ArrayType | None:
-    """The type of a list as an array after an iteration, if that appends numbers, or lists of
-    numbers, to a list of such; otherwise None."""
-    if not isinstance(before, tuple) or not isinstance(after, tuple):
-        return None
-    return _type_of(after) if len(after) > len(before) else None
-
-
 def _type_of(kind: tuple[Kind, ...]) -> ArrayType | None:
-    """The type of a list as an array. Its items may be in memory."""
+    """The type of a list of numbers, or of lists of numbers, as an array; None for a list of other
+    things. Its items may be in memory."""
     row = kind[0]
     if not isinstance(row, Stored) or not row.listed or any(item != row for item in kind):
         return array_type(kind)

@@ -59,6 +59,7 @@ class Iterating(Loops):
         if not appends(node):
             lower()
             return
+        self.put_in_items(node)
         outer, self.room = self.room, 0
         try:
             if id(node) not in self.makes_tables:
@@ -79,6 +80,11 @@ class Iterating(Loops):
             lower()
         finally:
             self.room = outer
+
+    def put_in_items(self, node: program.While | program.For) -> None:
+        """Gives the names that a loop assigns short lists as their items, which may become more."""
+        names = self.carried(node)
+        self.names.put(names, [self.in_items(held) for held in self.names.of(names)])
 
     def any_for(self, node: program.For) -> None:
         with self.at(node.iterable.span):

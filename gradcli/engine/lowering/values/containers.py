@@ -163,6 +163,16 @@ class Containers(Parts):
 
     # ---- tables: reading -------------------------------------------------------------------------
 
+    def in_items(self, held: Any) -> Any:
+        """What is held, with a list in memory that is known to be short as its items."""
+        if isinstance(held, tuple | Record):
+            return with_parts(held, lambda part: self.in_items(part))
+        count = self.builder.known.get(held.count) if isinstance(held, Table) else None
+        if count is None or count > MAX_ELEMENTS:
+            return held
+        places = map(self.builder.constant, range(count))
+        return tuple([self.row(held.columns, place) for place in places])
+
     def row(self, columns: Any, index: Value) -> Any:
         """The item of a table at an index that is in range."""
         if isinstance(columns, Stored) and columns.listed and len(columns.shape) == 1:
@@ -177,10 +187,13 @@ class Containers(Parts):
             return self.slice_of_table(held, at)
         return self.part(self.row(held.columns, self.place_in(held, at)), rest)
 
-    def slice_of_table(self, held: Table, at: slice) -> Table:
+    def slice_of_table(self, held: Table, at: slice) -> Any:
         """A slice of a table. From the start, it is in the same memory."""
         if at.step not in (None, 1):
-            raise NotCompiled("a slice of this list with a step is not compiled")
+            items = self.in_items(held)
+            if items is held:
+                raise NotCompiled("a slice of this list with a step is not compiled")
+            return items[at]
         apply = self.builder.apply
         end = held.count if at.stop is None else self.bound_in(held.count, at.stop)
         if at.start in (None, 0):

@@ -128,7 +128,7 @@ class Elements(Containers):
 
     def rows(self, held: Any) -> list[Any]:
         """The items of a list, the rows of an array, or the elements of one of one axis."""
-        held = self.items_of(held)
+        held = self.in_items(self.items_of(held))
         if type(held) is tuple:
             return list(held)
         if isinstance(held, Ints):
