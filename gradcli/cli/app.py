@@ -16,7 +16,7 @@ from typer._completion_shared import _completion_scripts  # what --install-compl
 
 from ..diagnostics import Diagnostic, GradcliError, printable
 from . import options as shared
-from .completion.line import commands
+from .completion.line import FILES, commands
 from .completion.scripts import SCRIPTS
 from .line_editor import is_at_terminal
 from .output import printing, write
@@ -97,9 +97,12 @@ class Command(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the command line. Raises GradcliError (E001) where an option that takes one file or
-        program is given another."""
-        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        program is given another, or where one that takes a file is given an empty name."""
+        given, _, order = self.make_parser(ctx).parse_args(list(args))
         for option in order:
+            if option.metavar in FILES and given[str(option.name)] in ("", [""]):
+                message = f"`{option.opts[-1]}` is given an empty name"
+                raise GradcliError(Diagnostic("E001", message, help="it takes a file"))
             if option.metavar in _ONCE and not option.multiple and order.count(option) > 1:
                 message = f"`{option.opts[-1]}` is given {order.count(option)} times"
                 raise GradcliError(Diagnostic("E001", message, help="it takes one: give it once"))
