@@ -177,7 +177,7 @@ def _read_signature(name: str, text: str) -> tuple[list[str], str]:
         *(p.name for p in signature.parameters),
         *([signature.variadic] if signature.variadic else []),
     ]
-    if bad := next((n for n in names if not n.isidentifier()), None):
+    if (bad := next((n for n in names if not n.isidentifier()), None)) is not None:
         _fail(name, f"the signature {text!r} has a parameter {bad!r}, which is no name")
     if len(set(names)) < len(names):
         _fail(name, f"the signature {text!r} has two parameters of one name")

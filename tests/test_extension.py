@@ -246,6 +246,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("f", _unary(signature="x y"), "'x y', which is no name"),
     ("f", _unary(signature="x, x"), "two parameters of one name"),
     ("f", _unary(signature="x = one"), "can't be read"),
+    ("f", _unary(signature="x,,"), "can't be read: a parameter has no name"),
+    ("f", _unary(signature="x; , n = 1"), "can't be read: a parameter has no name"),
+    ("f", _unary(signature="x; = 1"), "a parameter '', which is no name"),
+    ("f", _unary(signature="x, *"), "can't be read: `[*]` stands before the name"),
     ("f", _unary(signature="; n = 1"), "no operands"),
     (
         "f",

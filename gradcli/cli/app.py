@@ -16,9 +16,10 @@ from typer._completion_shared import _completion_scripts  # what --install-compl
 
 from ..diagnostics import Diagnostic, GradcliError, printable
 from . import options as shared
-from .completion.line import commands
+from .completion.line import FILES, commands
 from .completion.scripts import SCRIPTS
 from .line_editor import is_at_terminal
+from .output import printing, write
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ class Commands(typer.core.TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return load_command(cmd_name) if cmd_name in COMMANDS else None
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the command line up to the command; prints the help."""
+        with printing():
+            return list(super().parse_args(ctx, args))
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes a line a command, from the table that completion has of them."""
         told = commands()
@@ -91,13 +97,17 @@ class Command(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the command line. Raises GradcliError (E001) where an option that takes one file or
-        program is given another."""
-        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        program is given another, or where one that takes a file is given an empty name."""
+        given, _, order = self.make_parser(ctx).parse_args(list(args))
         for option in order:
+            if option.metavar in FILES and given[str(option.name)] in ("", [""]):
+                message = f"`{option.opts[-1]}` is given an empty name"
+                raise GradcliError(Diagnostic("E001", message, help="it takes a file"))
             if option.metavar in _ONCE and not option.multiple and order.count(option) > 1:
                 message = f"`{option.opts[-1]}` is given {order.count(option)} times"
                 raise GradcliError(Diagnostic("E001", message, help="it takes one: give it once"))
-        return list(super().parse_args(ctx, args))
+        with printing():  # the help
+            return list(super().parse_args(ctx, args))
 
     def invoke(self, ctx: Any) -> Any:
         """Says which settings came from where, and runs the command."""
@@ -159,7 +169,7 @@ def _show_schema(ctx: Any, parameter: Any, is_asked: bool) -> None:
     if is_asked and not ctx.resilient_parsing:
         from ..report.schemas import text
 
-        print(text(ctx.info_name), end="")
+        write(text(ctx.info_name), None)
         ctx.exit()
 
 
@@ -210,7 +220,7 @@ def dispatch(arguments: Sequence[str]) -> int:
     if not arguments and is_at_terminal():
         arguments = ["repl"]
     if arguments[:1] == ["--show-completion"] and arguments[1:] and arguments[1] in SCRIPTS:
-        print(SCRIPTS[arguments[1]].strip())
+        write(SCRIPTS[arguments[1]].strip() + "\n", None)
         return 0
     group = typer.main.get_command(app)
     if "_GRADCLI_COMPLETE" in os.environ:  # PowerShell asks for completions; click answers, exits
@@ -223,7 +233,7 @@ def dispatch(arguments: Sequence[str]) -> int:
         return done.exit_code
     except _ClickException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            print(error.ctx.get_help())
+            write(error.ctx.get_help() + "\n", None)
             return 0
         from .meant import diagnose
 

@@ -12,6 +12,7 @@ from ..ops import OPS
 from ..vocabulary import WORDS
 from . import options
 from .ops import word_page
+from .output import write
 from .terminal import Terminal
 
 
@@ -33,12 +34,11 @@ def command(
     """
     bold = ("\x1b[1m", "\x1b[0m") if Terminal(color).color else ("", "")
     if code is None:
-        for name, entry in CODES.items():
-            print(f"{name:<17}{entry.title}")
+        write("".join([f"{name:<17}{entry.title}\n" for name, entry in CODES.items()]), None)
         return 0
     name = next((known for known in CODES if known.lower() == code.strip().lower()), "")
     if not name and code.strip() in WORDS:
-        print(word_page(code.strip(), "text", bold))
+        write(word_page(code.strip(), "text", bold) + "\n", None, bool(bold[0]))
         return 0
     if not name:
         help = (
@@ -48,7 +48,7 @@ def command(
             or "`gradcli explain` lists all of them"
         )
         raise GradcliError(Diagnostic("E001", f"no such code: `{code}`", help=help))
-    print(describe(name, CODES[name], bold))
+    write(describe(name, CODES[name], bold) + "\n", None, bool(bold[0]))
     return 0
 
 

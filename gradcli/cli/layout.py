@@ -67,7 +67,8 @@ def fmt(files: list[str], expr: str | None, wanted: Wanted) -> int:
         elif writes and (expr is not None or answer.name == "<stdin>"):
             _print(answer, terminal)
         elif answer.is_changed and not wanted.quiet:
-            print(f"{'reformatted' if writes else 'would reformat'} {printable(answer.name)}")
+            said = "reformatted" if writes else "would reformat"
+            output.write(f"{said} {printable(answer.name)}\n", None)
     if expr is None and files != ["-"] and not wanted.quiet:
         print(_summary(counts, writes), file=sys.stderr if wanted.diff else sys.stdout)
     return code

@@ -14,6 +14,7 @@ from ..ops.elsewhere import suggestion
 from ..ops.op import Op
 from ..vocabulary import WORDS
 from . import options
+from .output import write
 from .terminal import Terminal
 
 
@@ -38,18 +39,17 @@ def command(
     terminal = Terminal(color)
     bold = ("\x1b[1m", "\x1b[0m") if terminal.color else ("", "")
     if name is not None and name in WORDS and name not in OPS:
-        print(word_page(name, format, bold))
+        write(word_page(name, format, bold) + "\n", None, terminal.color)
         return 0
     if name is None:
         registry.load_packages()
     chosen = list(BUILTINS.values()) if name is None else [find(name)]
     if format == "json":
         entries = [as_object(op) for op in chosen]
-        print(json.dumps(entries if name is None else entries[0], ensure_ascii=False, indent=1))
-    elif name is None:
-        print(listing(chosen, bold))
+        told = json.dumps(entries if name is None else entries[0], ensure_ascii=False, indent=1)
     else:
-        print(page(chosen[0], bold))
+        told = listing(chosen, bold) if name is None else page(chosen[0], bold)
+    write(told + "\n", None, terminal.color)
     for message in registry.failures():
         terminal.diagnostic(Diagnostic("E008", message))
     return 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError, printable_lines
@@ -40,16 +41,12 @@ def write(
     if isinstance(answer, str):
         answer = printable_lines(answer, color, commands)
     if path is None or path == "-":
-        try:
+        with printing():
             if isinstance(answer, bytes):
                 sys.stdout.buffer.write(answer)
             else:
                 sys.stdout.write(answer)
             sys.stdout.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise GradcliError(_refused("standard output", error)) from None
         return
     data = answer if isinstance(answer, bytes) else answer.encode("utf-8", "backslashreplace")
     try:
@@ -59,6 +56,20 @@ def write(
             replace_file(os.path.realpath(path), data)
     except OSError as error:
         raise GradcliError(_refused(f"`{path}`", error, _advice(path))) from None
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Where something is printed. Raises GradcliError (E006) where standard output can't be
+    written."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise GradcliError(_refused("standard output", error)) from None
 
 
 def verify_writable(path: str) -> None:

@@ -8,14 +8,11 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from .completion.line import Line, Option, commands
+from .completion.line import FILES, Line, Option, commands
 from .config import has_settings
 
-_TEXTS = {  # metavars
+_TEXTS = FILES | {  # metavars
     "EXPR",
-    "FILE",
-    "DATA",
-    "OUT",
     "NAME=VALUE",
     "NAME,...",
     "COLUMN=NAME",
@@ -79,6 +76,8 @@ def _fits(option: Option, values: Sequence[str]) -> bool:
     if option.names[0] in _ELSEWHERE:
         return False
     if len(values) > 1 and not option.repeats:
+        return False
+    if option.metavar in FILES and "" in values:
         return False
     if option.choices:
         return all(value in option.choices for value in values)

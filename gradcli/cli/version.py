@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .. import __version__
+from .output import write
 
 _TOOLS = frozenset(["dev", "docs", "test"])  # extras for working on gradcli, not with it
 _GRAMMAR = "lark"  # which only a checkout without a parse table needs
@@ -28,12 +29,12 @@ def quickly(arguments: Sequence[str]) -> bool:
 
 def show(verbose: bool) -> None:
     """Prints the version, and with `verbose` a line for each package that gradcli can use."""
-    print(f"gradcli {__version__}")
+    lines = [f"gradcli {__version__}"]
     if verbose:
-        lines = [_python(), *_packages()]
-        width = max(len(name) for name, _ in lines)
-        for name, version in lines:
-            print(f"{name:<{width}}  {version}")
+        known = [_python(), *_packages()]
+        width = max(len(name) for name, _ in known)
+        lines += [f"{name:<{width}}  {version}" for name, version in known]
+    write("".join([f"{line}\n" for line in lines]), None)
 
 
 def _python() -> tuple[str, str]:

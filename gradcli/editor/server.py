@@ -77,11 +77,16 @@ class Server:
     # ---- documents -------------------------------------------------------------------------------
 
     def document(self, uri: str) -> Document:
-        """The document at its present version."""
-        text = self.protocol.workspace.get_text_document(uri)
+        """The document at its present version; an empty one where it is neither open nor a file
+        that can be read."""
+        document = self.protocol.workspace.get_text_document(uri)
+        try:
+            text = document.source
+        except (OSError, UnicodeError):
+            text = ""
         known = self._looked_at.get(uri)
-        if known is None or known[0] != text.version or known[1].source.text != text.source:
-            known = text.version, Document(_file_name(uri), text.source)
+        if known is None or known[0] != document.version or known[1].source.text != text:
+            known = document.version, Document(_file_name(uri), text)
             self._looked_at[uri] = known
         return known[1]
 

@@ -83,7 +83,7 @@ class Signature:
     that come after the options after a second `;`. `*xs` is a variadic operand (any number of
     arrays, or one list of them); a last option `*shape` takes one list or any number of values;
     options after a bare `*` are by keyword only. Defaults are numbers, `inf`, `none`, `true`,
-    `false` or quoted strings.
+    `false` or quoted strings. Raises ValueError for text that can't be read as that.
     """
 
     def __init__(self, text: str, hint: str = "") -> None:
@@ -94,20 +94,22 @@ class Signature:
             p.strip() for p in text.replace(";", ",").replace(":", ",").split(",") if p.strip()
         )
         self.hint = hint
-        self.leading = [_parameter(p.strip()) for p in leading.split(",") if p.strip()]
+        self.leading = [_parameter(part) for part in _parts(leading)]
         self.operands: list[Parameter] = []
         self.options: list[Parameter] = [*self.leading]
         self.variadic = ""
         self.rest = ""  # the option that takes what is left of the positional arguments
-        for part in filter(None, (p.strip() for p in operands.split(","))):
+        for part in _parts(operands):
+            if part == "*":
+                raise ValueError("`*` stands before the name of an operand")
             if part.startswith("*"):
                 self.variadic = part[1:]
             else:
                 self.operands.append(_parameter(part))
         self._last = len(self.operands)  # where the operands begin that come after the options
-        self.operands += [_parameter(p.strip()) for p in last.split(",") if p.strip()]
+        self.operands += [_parameter(part) for part in _parts(last)]
         keyword_only = False
-        for part in filter(None, (p.strip() for p in options.split(","))):
+        for part in _parts(options):
             if part == "*":
                 keyword_only = True
                 continue
@@ -223,6 +225,14 @@ def _count(n: int, noun: str) -> str:
 
 
 _WORDS = {"none": None, "true": True, "false": False, "inf": float("inf"), "-inf": -float("inf")}
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between the commas; nothing of a text that is blank."""
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if "" in parts:
+        raise ValueError("a parameter has no name")
+    return parts
 
 
 def _parameter(text: str, keyword_only: bool = False) -> Parameter:

@@ -74,7 +74,25 @@ def test_control_c_ends_quietly() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", ["eval -e 1", "check -e 'var x = 2.0; y = x**2'", "fmt -e 1"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "eval -e 1",
+        "check -e 'var x = 2.0; y = x**2'",
+        "fmt -e 1",
+        "ops",
+        "ops tanh",
+        "ops --format json",
+        "explain",
+        "explain E304",
+        "explain for",
+        "--help",
+        "eval --help",
+        "eval --schema",
+        "--version",
+        "--version --verbose",
+    ],
+)
 def test_standard_output_on_a_full_disk(command: str, unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -200,6 +200,16 @@ def test_nothing_runs(editor: Editor, tmp_path: Path) -> None:
         assert other.ask_at("hover", (tmp_path / "a.tg").as_uri(), 0, 16) is None
 
 
+@pytest.mark.parametrize("name", ["missing.tg", "latin.tg", "."])
+def test_of_a_file_that_cannot_be_read_nothing_is_known(
+    editor: Editor, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "latin.tg").write_bytes(b"x = 1.0  # \xe9\n")
+    uri = (tmp_path / name).as_uri()
+    assert editor.ask_at("hover", uri, 0, 0) is None
+    assert editor.ask_at("definition", uri, 3, 7) is None
+
+
 def test_an_import_stays_below_the_folder(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "secret.tg").write_text("var key = 42.0\n")
     inside = tmp_path / "inside"

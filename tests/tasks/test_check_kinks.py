@@ -20,6 +20,12 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         ("var x = 1.0; if x < 1.0 { y = 5 * x } else { y = x + 4.0 }", "<", 5.0, 1.0),
         ("var x = 1.0; y = clip(x, 0.0, 1.0)", "clip", 1.0, 0.0),
         ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
+        # Ints: as numbers, and as what decides an index, a count, or a branch.
+        ("var x = 2.0; y = int64(x) * x", "int64", math.inf, 2.0),
+        ("var x = 2.0; y = argmax([x, 2.0]) * x", "argmax", -math.inf, 0.0),
+        ("var x = 2.0; a = [1.0, 2.0, 3.0]; y = a[int64(x)] * x", "int64", math.inf, 3.0),
+        ("var x = 2.0; y = x; for i in range(int64(x)) { y += x }", "int64", math.inf, 3.0),
+        ("var x = 2.0; y = x; if int64(x / 2) == 1 { y = 3 * x }", "int64", math.inf, 3.0),
         # An operand that turns back at the kink, too: its tangent leads nowhere.
         ("var x = 0.0; y = sqrt(x**2)", "sqrt", -1.0, 1.0),
         ("var x = 1.0; y = (x - 1.0)**4; y = log(1 + y**0.25)", "**", -1.0, 1.0),
@@ -89,6 +95,19 @@ def test_a_kink_that_does_not_matter_is_none() -> None:
 )
 def test_no_kink_of_an_operation_is_one_where_both_slopes_are_the_gradient(output: str) -> None:
     found = run(f"var x = 0.0; y = {output}")
+    assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
+
+
+def test_a_jump_by_as_much_to_both_sides_verifies_nothing() -> None:
+    found = run("var x = 2.0; y = sign(x - 2) * x + x")
+    assert [kink.operation for kink in found.kinks] == ["sign"]
+    assert [result.verdict for result in found.results] == ["undecided"]
+
+
+@pytest.mark.parametrize("at", [2.5, 2.0 + 1e-9, 2e6 + 0.25])
+@pytest.mark.parametrize("output", ["int64(x) * x", "[1.0, 2.0][int64(x) % 2] * x"])
+def test_ints_are_no_kink_beside_their_jump(output: str, at: float) -> None:
+    found = run(f"var x = {at}; y = {output}")
     assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from gradcli.tasks.check.methods import METHODS
-from gradcli.tasks.check.results import DISAGREE, UNDECIDED, VERIFIED
+from gradcli.tasks.check.results import DISAGREE, UNDECIDED, VERIFIED, WRONG
 
 from .checks import QUICK, finding, run
 
@@ -40,6 +40,12 @@ def test_a_gradient_without_digits_is_undecided(
 def test_a_zero_that_rounding_made_is_undecided() -> None:
     found = run("var x = 1e16; y = ((x + 1) - x) * x", methods=ALL)  # whose derivative is 1
     assert [result.verdict for result in found.results] == [UNDECIDED]
+
+
+def test_where_only_sympy_disagrees_an_underflow_is_told() -> None:
+    found = run("var x = 1e-170\ny = x**3 * 1e200\noutput y", methods=ALL)
+    assert [result.verdict for result in found.results] == [WRONG]
+    assert finding(found, "sympy").reason == "`pow` in line 2 underflows"
 
 
 def test_a_second_derivative_without_digits_is_undecided() -> None:

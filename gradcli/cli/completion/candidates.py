@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from .line import Line, Option
+from .line import FILES, Line, Option
 
 if TYPE_CHECKING:
     from ...tasks.names import Names
 
 LARGEST = 1_000_000  # bytes of a program that is read while somebody types
 
-_FILES = {"FILE", "DATA", "OUT"}
 _PLAIN = re.compile(r"[\w./%+-]+")
 
 
@@ -68,7 +67,7 @@ def _values(line: Line, option: Option, prefix: str, value: str) -> Reply:
     if option.choices or "|" in option.metavar:
         choices = option.choices or [c for c in option.metavar.split("|") if c == c.lower()]
         return Reply("words", words={prefix + choice: "" for choice in choices})
-    if option.metavar in _FILES:
+    if option.metavar in FILES:
         return Reply("files", prefix)
     if option.metavar in ("NAME=VALUE", "NAME=LOW:HIGH", "NAME=VALUE,..."):
         return _assignment(line, name, prefix, value)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 # Characters where bash begins another word, though no command does: behind them, or with them.
 _BEHIND, _WITH = "=:", "@"
+FILES = {"FILE", "DATA", "OUT"}  # metavars of options that name a file
 
 
 class Option(NamedTuple):

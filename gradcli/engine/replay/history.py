@@ -18,7 +18,7 @@ from ...diagnostics import CallSite
 from ...ops import OPS
 from ...ops.op import Op, OpError
 from ..ad.own_rules import Held, OwnCall, opaque_error
-from ..backends.backend import CPU, is_complex
+from ..backends.backend import CPU, is_complex, is_inexact
 from ..formulas.functions import scalar_function
 from ..operations.apply import apply, without_writing
 from ..operations.elementwise import elementwise
@@ -130,6 +130,8 @@ class History:
         self.complex: Site | None = None
         # The comparisons between elements, which decide what `where` and its kin select.
         self.comparisons: list[Step] = []
+        # The other operations that make ints or bools of values, such as `int64` and `argmax`.
+        self.casts: list[Step] = []
         # The calls of functions that have their own derivative rule.
         self.own_rules: list[Step] = []
         # The first operation that depends on a source and that gradients don't flow through.
@@ -140,14 +142,18 @@ class History:
             if reached.isdisjoint(inputs):
                 continue
             reached.add(number)
+            options = {} if site.inline_operands else b
             if number not in trace.active:
                 if number in trace.paused or site.op.name in CUTS:
                     self.cut = self.cut or site
-                if site.op.name in COMPARISONS and not moving.isdisjoint(inputs):
+                if not (is_inexact(y) or type(b) is OwnCall or moving.isdisjoint(inputs)):
+                    is_comparison = site.op.name in COMPARISONS
                     refs = tuple(
                         [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
                     )
-                    self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
+                    (self.comparisons if is_comparison else self.casts).append(
+                        Step(number, site, operands, options, refs, None, segment)
+                    )
                 continue
             body = b.body if type(b) is OwnCall else None
             if body is not None:
@@ -165,7 +171,6 @@ class History:
             )
             if self.complex is None and (is_complex(y) or site.takes_complex):
                 self.complex = site
-            options = {} if site.inline_operands else b
             function = None
             if type(y) is float and site.op.elementwise and not any(map(is_complex, operands)):
                 function, operands = scalar_function(site.op), tuple(map(float, operands))

@@ -18,21 +18,19 @@ from .plan import TEXT, Field
 
 def fields_of(answers: Iterable[Named]) -> tuple[Field, ...]:
     """The columns of these answers, wide enough for all; a value that is none has the kind of the
-    others, or is a float."""
-    found: dict[str, Field] = {}
-    unknown: dict[str, Field] = {}
+    others, or is a float. An answer that doesn't fit those before it will be refused, and adds
+    none."""
+    found: dict[str, Field | None] = {}  # None where no answer has a value so far
     answers = list(answers)
     names = names_of(answers)
-    for named in answers:
-        for name, value in laid_out(named, names).items():
-            if value is None:
-                unknown.setdefault(name, Field(name, "float64", ()))
-                found.setdefault(name, unknown[name])
-            elif name not in found or found[name] is unknown.get(name):
-                found[name] = field_of(name, value)
-            else:
-                found[name] = found[name].beside(field_of(name, value)) or found[name]
-    return tuple(found.values())
+    for named in (laid_out(answer, names) for answer in answers):
+        own = {name: field_of(name, v) for name, v in named.items() if v is not None}
+        wider = {
+            name: field.beside(own[name]) for name, field in found.items() if field and name in own
+        }
+        if None not in wider.values():
+            found = {**found, **dict.fromkeys(n for n in named if n not in found), **own, **wider}
+    return tuple([field or Field(name, "float64", ()) for name, field in found.items()])
 
 
 def field_of(name: str, value: Any) -> Field:

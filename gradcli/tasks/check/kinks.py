@@ -3,15 +3,17 @@ direction they are moved in.
 
 An operation is moved a little to the one side and to the other. Where it is smooth, the two slopes
 come together as the step shrinks; at a kink they don't: `abs` at 0, a tie of `max`, a root at 0. A
-comparison of equals is one, too: it decides what `where` takes, or a branch.
+comparison of equals is one, too: it decides what `where` takes, or a branch. So is what makes ints
+of numbers, as `int64` at 2, which indices and counts are made of.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from ...diagnostics import GradcliError
@@ -29,6 +31,7 @@ STEP = 2.0**-20  # times the reach of a variable
 SHRINK = 16.0
 CLOSER = 2.0**-20  # times that step: where it has to be seen, too
 JUMP = 1e-4  # of a slope
+STAYS = 0.5  # of a difference of both sides, where a function jumps by as much to each
 # What an operation does within a step: its derivative jumps; it leads beyond the edge of a domain
 # or to what isn't finite; nothing; nothing that could be seen for rounding errors.
 BENDS, ENDS, SMOOTH, DROWNED = "bends", "ends", "smooth", "drowned"
@@ -39,9 +42,10 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
     the first."""
     case, direction = judge.case, judge.direction
     h = STEP * judge.reach
-    before, after, here = _operands(judge, -h), _operands(judge, h), _operands(judge, 0.0)
+    casts = {step.number: step for step in (*case.history.casts, *conditions.casts)}
+    before, here, after = (_operands(judge, conditions, casts.values(), by) for by in (-h, 0.0, h))
     found: dict[Any, tuple[Step, str]] = {}
-    for step in case.history.steps:
+    for step in sorted((*case.history.steps, *casts.values()), key=attrgetter("number")):
         if (
             step.body is not None
             or step.number not in before
@@ -86,7 +90,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
 def _has_none(op: Op) -> bool:
     """Whether an operation is smooth everywhere, so that what looks like a kink is a step too large
     for it: `sin` at 1e15."""
-    return op.elementwise and not op.note and not any(op.domain)
+    return op.differentiable and op.elementwise and not op.note and not any(op.domain)
 
 
 def _arrays(step: Step, operands: list[Any]) -> list[Any]:
@@ -110,8 +114,10 @@ def settled(slope: Estimate) -> float:
     return 0.0 if abs(slope.value) <= slope.error else slope.value
 
 
-def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
-    """The operands of every step where the variable has moved by `h`; of those that can be
+def _operands(
+    judge: Judge, conditions: Conditions, casts: Collection[Step], h: float
+) -> dict[int, list[Any]]:
+    """The operands of every step and cast where the variable has moved by `h`; of those that can be
     reached."""
     found: dict[int, list[Any]] = {}
     with suppress(GradcliError):  # beyond the edge of a domain: what came before it was seen
@@ -119,6 +125,8 @@ def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
             (judge.direction, h),
             watch=lambda step, y, operands: found.update({step.number: operands}),
         )
+    with suppress(GradcliError):
+        found.update(conditions.operands(casts, judge.direction, h))
     return found
 
 
@@ -143,7 +151,7 @@ def _look(
 ) -> str:
     """What an operation does within a step, where its operands move along parabolas, which `bends`
     are at 1 unit: of `x**2` at 0 the tangent leads nowhere."""
-    sizes = []
+    op, sizes = step.site.op, []
     for delta in (h, h / SHRINK):
         try:
             y, up, down = (
@@ -163,16 +171,22 @@ def _look(
             return ENDS
         if y is None:
             return SMOOTH
+        if not y.shape == up.shape == down.shape:
+            return BENDS
         if not (CPU.xp.isfinite(up).all() and CPU.xp.isfinite(down).all()):
             return ENDS if CPU.xp.isfinite(y).all() else SMOOTH
         bend = abs(up - 2 * y + down) / delta
-        slope = float(abs(up - down).max(initial=0.0)) / (2 * delta)
-        size = abs(y) if step.site.op.elementwise else float(abs(y).max(initial=0.0))
+        slope = abs(up - down) / (2 * delta)
+        size = abs(y) if op.elementwise else abs(y).max(initial=0.0)
         noise = 16 * eps * size / delta
         sizes.append((bend, slope, noise))
-    (wide, _, _), (narrow, slope, noise) = sizes
-    stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope) & (narrow > noise)
-    return BENDS if stays.any() else SMOOTH if (wide > noise).any() else DROWNED
+    (wide, shallow, _), (narrow, slope, noise) = sizes
+    stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope.max(initial=0.0)) & (narrow > noise)
+    jumps = (slope > STAYS * SHRINK * shallow) & (slope > noise)
+    if (stays | jumps).any():
+        return BENDS
+    # Ints are exact.
+    return SMOOTH if (wide > noise).any() or not op.differentiable else DROWNED
 
 
 def _flat(value: Any) -> Any:

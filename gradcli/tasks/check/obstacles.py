@@ -38,7 +38,7 @@ def obstacle(judge: Judge, step: float) -> str:
                 return "the function is of several pieces within the steps"
     except GradcliError:
         return "the steps lead beyond the edge of a domain"
-    return _underflow(judge)
+    return underflow(judge)
 
 
 def _stairs(judge: Judge, h: float) -> dict[int, bytes]:
@@ -67,7 +67,7 @@ def _keeps_its_path(judge: Judge, h: float) -> bool:
     return abs(case.rerun(*moves) - along) <= SAFETY * noise
 
 
-def _underflow(judge: Judge) -> str:
+def underflow(judge: Judge) -> str:
     """The first product on the way that is too small for its precision, in words."""
     eps, found = judge.case.point.eps, []
     normal = smallest(eps) / eps

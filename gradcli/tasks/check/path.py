@@ -4,7 +4,7 @@ decided otherwise."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -64,12 +64,37 @@ class Conditions:
         """The history of what all comparisons compare."""
         return self._history([step for _, _, steps in self.decided for step in steps])
 
-    def _history(self, comparisons: Sequence[Step]) -> History:
+    def _history(self, steps: Collection[Step]) -> History:
+        """The history of the operands of these."""
         targets: dict[int, Traced] = {}
-        for step in comparisons:
+        for step in steps:
             for k, n in step.refs:
                 targets[n] = (step.operands[k], n, step.segment.holder(n))
         return History(self.run, targets.values(), self.numbers.values())
+
+    @cached_property
+    def casts(self) -> list[Step]:
+        """What makes ints of the values that conditions, indices and counts are made of."""
+        trace = self.run.trace
+        assert isinstance(trace, ValueTrace)
+        decisive = [value for value, _ in (*trace.conditions, *trace.choices)]
+        return History(self.run, decisive, self.numbers.values()).casts
+
+    def operands(
+        self, steps: Collection[Step], direction: Direction, h: float
+    ) -> dict[int, list[Any]]:
+        """The operands of each of these where a variable has moved by `h` along a direction. Raises
+        GradcliError where they can't be computed."""
+        if not steps or direction.variable not in self.numbers:
+            return {}
+        history = self._history(steps)
+        values = history.values({self.numbers[direction.variable]: h * direction.vector})
+        known = {t[1]: value for t, value in zip(history.targets, values, strict=True)}
+        found = {step.number: list(step.operands) for step in steps}
+        for step in steps:
+            for k, n in step.refs:
+                found[step.number][k] = known[n]
+        return found
 
     # ---- how far ---------------------------------------------------------------------------------
 

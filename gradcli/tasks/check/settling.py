@@ -12,7 +12,7 @@ from .differences import LEVELS, bends
 from .kinks import kinks, settled
 from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
 from .methods import INDEPENDENT
-from .obstacles import Recheck, checked_beside, obstacle
+from .obstacles import Recheck, checked_beside, obstacle, underflow
 from .path import Conditions
 from .point import MANY_ROWS, Case
 from .results import (
@@ -152,9 +152,12 @@ def look_finer(judge: Judge, row: Row) -> float:
 
 def look_for_obstacles(judge: Judge, row: Row, step: float) -> None:
     """Settles findings of differences that contradict a derivative at a step, where something else
-    is behind that."""
+    is behind that. Where SymPy, whose numbers don't underflow, disagrees, says whether the
+    program's do."""
     if step and (reason := obstacle(judge, step)):
         settle([row], INCONCLUSIVE, reason, judge.by_steps)
+    if "sympy" in row and row["sympy"].verdict == DISAGREE:
+        row["sympy"].reason = underflow(judge)
 
 
 def _gap(found: Finding) -> float:

@@ -103,6 +103,15 @@ def test_an_answer_that_does_not_fit_into_the_columns() -> None:
     assert refused(outcome) == {1: "E607: `y` has shape (3,), and (2,) in the first rows"}
 
 
+@pytest.mark.parametrize("turned", [1, -1])
+def test_an_answer_that_does_not_fit_adds_no_column(turned: int) -> None:
+    arrays = np.empty(2, object)
+    arrays[:] = [np.array([1.0, 2.0]), 2.0][::turned]
+    outcome = computed("const x\nvar a = 3.0\noutput y = a * x", Block(0, 2, columns={"x": arrays}))
+    assert list(values(outcome)) == ["y", ["dsum(y)/da", "dy/da"][::turned][0]]
+    assert list(refused(outcome)) == [1]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
