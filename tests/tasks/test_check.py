@@ -304,6 +304,11 @@ def test_the_path_and_how_far_it_reaches() -> None:
     assert path.valid == {"a": (0.48828125, True, 0.9765625, False)}
 
 
+def test_a_path_ends_where_an_int_that_decides_it_jumps() -> None:
+    path = run("var x = 2.5; if all([x > 1.0, int64(x) == 2]) { y = x*x } else { y = x }").path
+    assert path.valid == {"x": (2.0, True, 3.0, False)}
+
+
 def test_conditions_on_nothing_that_moves_are_no_branches() -> None:
     path = run("var x = 1.0; const n = 3; k = 0; while k < n { k = k + 1 }; y = x * k").path
     assert path.branches == []

@@ -61,8 +61,10 @@ class Conditions:
 
     @cached_property
     def history(self) -> History:
-        """The history of what all comparisons compare."""
-        return self._history([step for _, _, steps in self.decided for step in steps])
+        """The history of what all comparisons compare, and of what ints are made of."""
+        return self._history(
+            [*(step for _, _, steps in self.decided for step in steps), *self.casts]
+        )
 
     def _history(self, steps: Collection[Step]) -> History:
         """The history of the operands of these."""
@@ -152,13 +154,12 @@ class Conditions:
         except GradcliError:
             return False
         known = {t[1]: v for t, v in zip(self.history.targets, values, strict=True)}
-        for step in self.comparisons:
+        for step in (*self.comparisons, *self.casts):
             operands = list(step.operands)
             for k, n in step.refs:
                 operands[k] = known.get(n, operands[k])
             was = record_in(step.segment, step.number).y
-            same = compute(self.run, step, operands) == was
-            if not (same if type(same) is bool else bool(CPU.xp.all(same))):
+            if not CPU.xp.array_equal(compute(self.run, step, operands), was):
                 return False
         return True
 
