@@ -15,10 +15,10 @@ from ...backends.host_memory import free_host_memory
 # all those of `-O3`, one of which computes several rows at once.
 FEW, O3 = ("sroa", "simplify_cfg"), ("O3",)
 TUNING = {"loop_vectorization": True, "loop_unrolling": False}  # of the passes of `O3`
-# Characters of a text of which LLVM allocates the registers in about a second. The time grows with
-# the square of the text: of a longer one with few passes, values stay on the stack, which takes
-# LLVM a thirtieth of the time, and the machine three times as long.
-MOST_OPTIMISED = 2**20
+# Lines of a text of which LLVM allocates the registers in a second or three. The time grows with the
+# square of the text: of a longer one with few passes, values stay on the stack, which takes LLVM a
+# thirtieth of the time, and the machine three times as long.
+MOST_OPTIMISED = 2**15
 # The bytes that LLVM takes at most: a fixed number, and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
 
@@ -53,7 +53,7 @@ def processor() -> Processor:
 
 def _level(text: str, passes: Sequence[str]) -> int:
     """The code generator's level of optimisation for a module."""
-    return 0 if passes == FEW and len(text) > MOST_OPTIMISED else 3
+    return 0 if passes == FEW and text.count("\n") > MOST_OPTIMISED else 3
 
 
 def _made_of(text: str, passes: Sequence[str]) -> bytes:
