@@ -15,9 +15,9 @@ from ...backends.host_memory import free_host_memory
 # all those of `-O3`, one of which computes several rows at once.
 FEW, O3 = ("sroa", "simplify_cfg"), ("O3",)
 TUNING = {"loop_vectorization": True, "loop_unrolling": False}  # of the passes of `O3`
-# Lines of a text of which LLVM allocates the registers in a second or three. The time grows with the
-# square of the text: of a longer one with few passes, values stay on the stack, which takes LLVM a
-# thirtieth of the time, and the machine three times as long.
+# Lines of a text of which LLVM allocates the registers in a second or three. The time grows with
+# the square of the text: of a longer one with few passes, values stay on the stack, which takes
+# LLVM a thirtieth of the time, and the machine three times as long.
 MOST_OPTIMISED = 2**15
 # The bytes that LLVM takes at most: a fixed number, and for each instruction of a region.
 ROOM, ROOM_EACH = 2**25, 2**14
