@@ -19,7 +19,8 @@ from . import options as shared
 from .completion.line import FILES, commands
 from .completion.scripts import SCRIPTS
 from .line_editor import is_at_terminal
-from .output import printing, write
+from .output import write
+from .standard_output import printing
 from .terminal import Terminal
 
 if TYPE_CHECKING:

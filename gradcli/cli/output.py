@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError, printable_lines
 from ..safe_files import replace_file
 from .endings import ENDINGS, ending_of
+from .standard_output import printing
 
 
 def format_of(path: str | None, given: str | None, formats: Iterable[str]) -> str:
@@ -56,20 +56,6 @@ def write(
             replace_file(os.path.realpath(path), data)
     except OSError as error:
         raise GradcliError(_refused(f"`{path}`", error, _advice(path))) from None
-
-
-@contextmanager
-def printing() -> Iterator[None]:
-    """Where something is printed. Raises GradcliError (E006) where standard output can't be
-    written."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        raise GradcliError(_refused("standard output", error)) from None
 
 
 def verify_writable(path: str) -> None:

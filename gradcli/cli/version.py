@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .. import __version__
-from .output import write
+from .standard_output import printing
 
 _TOOLS = frozenset(["dev", "docs", "test"])  # extras for working on gradcli, not with it
 _GRAMMAR = "lark"  # which only a checkout without a parse table needs
@@ -34,7 +34,8 @@ def show(verbose: bool) -> None:
         known = [_python(), *_packages()]
         width = max(len(name) for name, _ in known)
         lines += [f"{name:<{width}}  {version}" for name, version in known]
-    write("".join([f"{line}\n" for line in lines]), None)
+    with printing():
+        print(*lines, sep="\n", flush=True)
 
 
 def _python() -> tuple[str, str]:
