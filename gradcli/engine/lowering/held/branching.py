@@ -11,7 +11,7 @@ from ....diagnostics import Span
 from ....lang import program
 from ....lang.program.liveness import Liveness
 from ....structs import Entity
-from ...ir.builder import Builder
+from ...ir.builder import At, Builder
 from ...ir.instructions import Block, Check, Instruction, Value
 from ...ir.numbers import Numbers
 from ...passes.copying import needed_for, used
@@ -53,20 +53,14 @@ class Scope(Entity):
         return [made for block in self.path for made in block.instructions]
 
 
-class At:
-    """The context of `Branching.at`, which each expression enters: a generator would take twice as
-    long."""
+class LoweringAt(At):
+    """The context of `Branching.at`. A reason without a place gets that of the innermost
+    context."""
 
-    __slots__ = ("builder", "outer", "span")
-
-    def __init__(self, builder: Builder, span: Span | None) -> None:
-        self.builder, self.span = builder, span
-
-    def __enter__(self) -> None:
-        self.outer, self.builder.span = self.builder.span, self.span
+    __slots__ = ()
 
     def __exit__(self, kind: Any, reason: Any, trace: Any) -> None:
-        self.builder.span = self.outer
+        super().__exit__(kind, reason, trace)
         if isinstance(reason, NotCompiled) and reason.span is None:
             reason.span = self.span
 
@@ -98,10 +92,10 @@ class Branching:
 
     # ---- places in the program -------------------------------------------------------------------
 
-    def at(self, span: Span | None) -> At:
+    def at(self, span: Span | None) -> LoweringAt:
         """Lowers what stands at `span` in the program. There are the operations that are added, and
         that is where something isn't compiled."""
-        return At(self.builder, span)
+        return LoweringAt(self.builder, span)
 
     def from_here(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function whose operations stand here, wherever lowering is when it is called."""
