@@ -80,9 +80,6 @@ REASONS = {
     "output arange(0, 1, 0)": "an array of no elements is not compiled",
     "output arange(x)": "an int is needed here",
     "output stack(v, w, axis = 2)": "`axis =` is not compiled",
-    "var big = [[0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], "
-    "[0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8], "
-    "[0, 1, 2, 3, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]]\noutput big[0][0]": "an array of more than 64 elements",
 }  # fmt: skip
 
 

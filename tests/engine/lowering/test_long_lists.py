@@ -44,6 +44,11 @@ PROGRAMS = {
     "a ring": "q = [sin(x * i) for i in range(24)]\n"
     "for t in range(9) { for i in range(24) { q[i] = 0.5 * q[i] + 0.5 * tanh(x * q[(i - 1) % 24] + q[(i + 1) % 24]) } }\n"
     "output q[5], sum(q)",
+    "arrays as an array": "h = []\nv = array([x, 1.0, 0.5])\nfor i in range(100) { v = v + 0.1 * array([v[1], -v[0], x * v[2]]); h = append(h, v) }\n"
+    "q = stack(h)\noutput sum(q[:, 1]**2), mean(h, axis = 0), max(h), array(h)[40] - 2.0 * q[3], dot(h[:, 0], h[:, 2]), len(h)",
+    "arrays that a short loop appends": "h = []\nfor i in range(30) { h = append(h, array([x * i, x, 1.0])) }\noutput sum(h), var(h, axis = 0), concatenate([array(h), stack(h)])[50]",
+    "rows of numbers of two types": "h = [[x * i, i, 2] for i in range(40)]\noutput h @ [1.0, x, 2.0], transpose(h)[1], exp(-h)[3], zeros_like(h)[7]",
+    "a `while` that counts": "h = []\nk = 0\nwhile k < 90 { h = append(h, [x * k, x + k]); k = k + 1 }\nc = h - mean(h, axis = 0)\noutput transpose(c) @ c / (k - 1)",
     "ints": "c = [[i, i * j] for i in range(90) for j in [1, 2]]\nfor i in range(90) { c[i * 7 % 180][1] += i }\noutput c[7], x",
 }  # fmt: skip
 # Lists of fewer numbers, made by loops that would be too much code iteration by iteration.

@@ -178,7 +178,7 @@ class Builtins(Creation):
             return self.elements(held) if held.listed else held
         if isinstance(held, Ints) and (numbers := held.range.numbers(self.builder)):
             return self.counted(numbers)
-        return self.some_array(held)
+        return self.any_array(held)
 
     def zip(self, operands: Sequence[Any], options: Options) -> Any:
         parts = list(map(self.as_table, map(self.sequence, operands)))
@@ -226,13 +226,13 @@ class Builtins(Creation):
             return builder.cast(held, I64)
         return self.as_type(held, kind)
 
-    def stack(self, operands: Sequence[Any], options: Options) -> Array:
+    def stack(self, operands: Sequence[Any], options: Options) -> Array | Stored | Pending:
         self.only(options, [])
-        return self.some_array(self.parts_of(operands))
+        return self.any_array(operands[0] if self.is_single(operands) else tuple(operands))
 
     def concatenate(self, operands: Sequence[Any], options: Options) -> Array | Stored:
         self.only(options, ["axis"])
-        given = self.parts_of(operands)
+        given = list(map(self.any_array, self.parts_of(operands)))
         axis = self.known_int(options["axis"]) if "axis" in options else 0
         if any(isinstance(part, Stored | Pending) for part in given):
             return self.concatenated([self.operand(part) for part in given], axis)
@@ -277,8 +277,11 @@ class Builtins(Creation):
 
     def parts_of(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """The operands; for a single list or array, its items."""
-        single = len(operands) == 1 and isinstance(operands[0], tuple | Array | Stored)
-        return tuple(self.rows(operands[0]) if single else operands)
+        return tuple(self.rows(operands[0]) if self.is_single(operands) else operands)
+
+    def is_single(self, operands: Sequence[Any]) -> bool:
+        """Whether the operands are a single list or array, whose items are meant."""
+        return len(operands) == 1 and isinstance(operands[0], tuple | Array | Stored | Table)
 
     def in_one(self, held: Any) -> Value:
         """A number, or an array as one value."""

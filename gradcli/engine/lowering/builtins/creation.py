@@ -40,10 +40,10 @@ class Creation(Moving):
 
     def like(self, held: Any, number: int) -> Array | Stored:
         """An array of one number, of the shape and type of another."""
-        if isinstance(held, Stored) and held.type.element != BOOL:
-            value = self.as_type(self.builder.constant(number), held.type.element)
-            return Stored(self.builder.filled(held.type.in_form(listed=False), value))
-        array = self.some_array(held, whole=True)
+        array = self.whole(self.any_array(held, whole=True))
+        if isinstance(array, Stored) and array.type.element != BOOL:
+            value = self.as_type(self.builder.constant(number), array.type.element)
+            return Stored(self.builder.filled(array.type.in_form(listed=False), value))
         value = self.builder.number(number if array.type == I64 else float(number), array.type)
         if array.type == BOOL:
             raise NotCompiled("an array of bools like another is not compiled")

@@ -35,7 +35,7 @@ class Moving(Statistics):
         held, *borders = operands
         if any(self.builder.known.get(border) != 0 for border in borders):
             raise NotCompiled("padding with anything but 0 is not compiled")
-        array = held if isinstance(held, Stored) else self.some_array(held)
+        array = self.whole(self.any_array(held))
         given = {name: self.plain(value) for name, value in options.items()}
         chosen = {each.name: given.get(each.name, each.default) for each in op.signature.options}
         xp, size = CPU.xp, array.type.size if isinstance(array, Stored) else len(array.items)
@@ -51,7 +51,7 @@ class Moving(Statistics):
 
     def trace(self, operands: Sequence[Any], options: Options) -> Any:
         [held] = operands
-        array = held if isinstance(held, Stored) else self.some_array(held)
+        array = self.whole(self.any_array(held))
         if len(array.shape) != 2:
             raise NotCompiled("`trace` is compiled only for single matrices")
         places = {"k": options["offset"]} if options else {}

@@ -265,7 +265,7 @@ class Products(Reductions):
     def viewed(self, held: Any) -> Pending:
         """An array, to be read element by element. The indices into one of few elements must be
         known."""
-        array = held if isinstance(held, Stored | Pending) else self.some_array(held)
+        array = self.any_array(held)
         if isinstance(array, Array) and not is_many(array.shape):
             known, shape = self.builder.known, array.shape
 

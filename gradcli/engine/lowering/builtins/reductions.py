@@ -171,10 +171,16 @@ class Reductions(Elements):
 
     def some_array(self, held: Any, whole: bool = False) -> Array:
         """What is held, as an array. `whole`: no element is read on its own."""
-        found = self.stacked(held) if whole else self.as_array(held)
-        if not isinstance(found, Array):
+        found = self.any_array(held, whole)
+        return found if isinstance(found, Array) else self.unpacked(found)
+
+    def any_array(self, held: Any, whole: bool = False) -> Array | Stored | Pending:
+        """The same, as one value or pending if it has many elements."""
+        if not isinstance(held, Stored | Pending):
+            held = self.stacked(held) if whole else self.as_array(held)
+        if not isinstance(held, Array | Stored | Pending):
             raise NotCompiled("a number is no array here")
-        return found
+        return held
 
     def some_elements(self, held: Any, whole: bool = False) -> Array:
         """The same, with at least one element."""
@@ -207,14 +213,15 @@ class Reductions(Elements):
         if isinstance(held, Pending) and not is_many(held.shape):
             held = self.whole(held)
         if "keepdims" in options and self.known_bool_of(options["keepdims"]):
-            held = held if isinstance(held, Stored | Pending) else self.some_array(held)
+            held = self.any_array(held)
             found = self.reduced(held, {"axis": axis}, of)
             return self.with_axis(found, held.shape, axis)
         if isinstance(held, Table) and axis is None:
             return of(self.first_numbers(held))
-        if isinstance(held, Stored | Pending):
-            return self.whole(of(self.lines(self.elements(held), axis)))
-        array = self.some_elements(held, whole=axis is None)
+        array = self.any_array(held, whole=axis is None)
+        if not isinstance(array, Array):
+            return self.whole(of(self.lines(self.elements(array), axis)))
+        array = self.some_elements(array, whole=axis is None)
         if axis is None:
             return of(list(array.items))
         k, rank = self.axis(axis, array.shape), len(array.shape)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...ir.builder import Builder
 from ...ir.instructions import Value
-from ...ir.types import BOOL, I64, ArrayType, Scalar
+from ...ir.types import BOOL, I64, ArrayType, Scalar, element_of, elements_of
 from .kinds import Array, Kind, Record, Stored, Table, flat, items_in, leaves, plain
 
 # Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
@@ -31,10 +31,7 @@ def array_type(kind: Kind) -> ArrayType | None:
 
 def in_memory(builder: Builder, held: tuple[Any, ...], kind: ArrayType) -> Stored:
     """A list of numbers, or of lists of these, as one value."""
-    array = builder.room(kind)
-    for k, number in enumerate(flat(held)):
-        array = builder.put(array, builder.constant(k), number)
-    return Stored(array)
+    return Stored(filled(builder, kind, flat(held)))
 
 
 def columns_of(item: Kind, room: int) -> Kind | None:
@@ -97,11 +94,7 @@ def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
     """The columns of a table, with items at their first places. A list that is in memory is given
     as one item."""
     if isinstance(columns, Stored):
-        array, place = builder.room(columns.type), 0
-        for part in flat(*items):
-            array = _with(builder, array, place, part)
-            place += part.type.size if isinstance(part.type, ArrayType) else 1
-        return Stored(array)
+        return Stored(filled(builder, columns.type, flat(*items)))
     if isinstance(columns, Record):
         rows = [item.items for item in items]
         return Record(columns.keys, _filled(builder, rows, columns.items))
@@ -111,12 +104,24 @@ def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
     return tuple([_filled(builder, part, column) for part, column in pairs])
 
 
+def filled(builder: Builder, kind: ArrayType, parts: Iterable[Value]) -> Value:
+    """An array of a type whose first elements are the numbers, and those of the arrays, in
+    `parts`."""
+    array, place = builder.room(kind), 0
+    for part in parts:
+        array = _with(builder, array, place, part)
+        place += elements_of(part.type)
+    return array
+
+
 def _with(builder: Builder, array: Value, place: int, part: Value) -> Value:
     """An array with a number, or all numbers of another array, from a place on."""
+    kind = element_of(array.type)
     if not isinstance(part.type, ArrayType):
-        return builder.put(array, builder.constant(place), part)
+        return builder.put(array, builder.constant(place), builder.cast(part, kind))
 
     def body(indices: Sequence[Value]) -> list[Value]:
-        return [builder.element(part, indices[0]), builder.place(indices, (1,), place)]
+        number = builder.cast(builder.element(part, indices[0]), kind)
+        return [number, builder.place(indices, (1,), place)]
 
     return builder.each((part.type.size,), [("put", array)], body)[0]

@@ -15,6 +15,7 @@ from ....lang.program.liveness import Liveness
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, For, Value, While
 from ...ir.types import BOOL, I64, Scalar, is_float
+from ..held.counters import counter_of
 from ..held.flow import appends, breaks, returns
 from ..held.kinds import Kind, ListOrArray, Mixed, OrNone, Record, flat, fresh, kind_of
 from ..held.meeting import as_kind, joined
@@ -57,7 +58,7 @@ class Loop(NamedTuple):
     """A loop whose iterations aren't lowered yet.
 
     names           those that it carries
-    range           what a `for` goes over; None for `while`
+    range           what a `for` goes over, or a `while` that counts; None for any other `while`
     leaves          whether it can be left early
     short           whether it can be lowered iteration by iteration
     peeled          whether its first iteration stands before it
@@ -75,6 +76,15 @@ class Loop(NamedTuple):
     limit: Value | None = None
     independent: frozenset[Name] = frozenset()
     last_condition: Any = None
+
+    @property
+    def target(self) -> Any:
+        """What is assigned the items of its range."""
+        if isinstance(self.node, program.For):
+            return self.node.target
+        counter = counter_of(self.node)
+        assert counter is not None
+        return counter.target
 
     @property
     def counts(self) -> bool:
@@ -215,7 +225,8 @@ class Loops(GrowingLists):
             numbers = loop.range.numbers(self.builder)
             if numbers is None:
                 return self.counting(loop.range.size)
-            fits = fits and loop.short and len(numbers) <= MOST_TURNS
+            can_be = loop.short or isinstance(loop.node, program.While)
+            fits = fits and can_be and len(numbers) <= MOST_TURNS
         else:
             fits = fits and loop.range is None and loop.limit is None
         return frozenset([id(loop.node)] * fits)
@@ -228,7 +239,7 @@ class Loops(GrowingLists):
             item = loop.range.at(self.builder, index)
             if isinstance(loop.range, Range) and loop.range.is_natural(self.builder):
                 self.naturals.add(item)
-            self.bind(loop.node.target, item)  # type: ignore[union-attr]
+            self.bind(loop.target, item)
         given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop, began))
         return given
 

@@ -34,15 +34,16 @@ class GrowingLists(Requests):
         is_large: bool,
     ) -> list[Grown]:
         """Makes room in the lists to which each iteration of a loop appends something: in lists of
-        numbers, but if the loop `is_short` only in those of many floats. If the loop `is_large`,
-        its iterations are too much code to be lowered one by one; then in all of these, and in
-        short lists of other items. `given` are the kinds after the first iteration."""
+        numbers, but if the loop `is_short` only in those of many floats; in lists of other items if
+        its number of iterations is known and it isn't short. A loop that `is_large`, whose
+        iterations are too much code to be lowered one by one, is like one that isn't short. `given`
+        are the kinds after the first iteration."""
         grown: list[Grown] = []
         for name, held, kind in zip(names, self.names.of(names), given, strict=True):
             if type(held) is not tuple or type(kind) is not tuple or len(kind) <= len(held):
                 continue
             numbers = _type_of(kind)
-            if numbers is None and not (is_large and turns in self.builder.known):
+            if numbers is None and (turns not in self.builder.known or (is_short and not is_large)):
                 continue
             appended = len(kind) - len(held)
             size = len(held) + appended * max(self.known_int(turns), 0)
@@ -62,11 +63,11 @@ class GrowingLists(Requests):
         return grown
 
     def _room_for(self, held: tuple[Any, ...], kind: tuple[Kind, ...], size: int) -> Table | None:
-        """A list with room for some items of one kind, such as arrays; None if there is none, or if
-        they are few, whose number a region may need to know. `kind` is that of the longer list."""
+        """A list with room for items of one kind, such as arrays; None if there is none, or if they
+        are few. `kind` is that of the longer list."""
         first, *others = map(plain, kind)
         is_one = all(item == first for item in others) and BOOL not in flat(first)
-        columns = columns_of(first, size) if is_one and FEW < size <= MAX_ELEMENTS else None
+        columns = columns_of(first, size) if is_one and size > FEW else None
         return None if columns is None else table(self.builder, held, columns)
 
     def settle(self, grown: Sequence[Grown]) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 
 from ....lang import program
 from ...ir.instructions import Block, Constant, Value, every
+from ...ir.types import I64
 from ..held.columns import ROOM, ROOM_ON_ROWS
+from ..held.counters import counter_of
 from ..held.flow import appends, breaks, returns
 from ..held.kinds import FEW, Stored, Table
-from ..held.names import NotCompiled, Picks, UnknownInt
-from ..held.ranges import Ints, Items, Over, Range, Zipped
+from ..held.names import Name, NotCompiled, Picks, UnknownInt
+from ..held.ranges import Ints, Items, Over, Range, Zipped, difference
 from .carried import MOST_TURNS, Loop, Loops
 
 MAX_UNROLLED = 64  # items of a list that a loop goes over
@@ -41,7 +43,25 @@ class Iterating(Loops):
         if self.never_begins(node):
             self.condition(node.condition)
             return
-        self.loop_or_turns(node, lambda: self.loop(node, None), lambda: self.unrolled_while(node))
+        over = self.over_counter(node)
+        self.loop_or_turns(node, lambda: self.loop(node, over), lambda: self.unrolled_while(node))
+
+    def over_counter(self, node: program.While) -> Range | None:
+        """The ints of the counter of a loop, if it has one."""
+        counter, builder = counter_of(node), self.builder
+        if counter is None:
+            return None
+        first = self.names.held.get(Name(self.frame, counter.target.slot.index))
+        bound = self.value(self.expression(counter.bound))
+        if not (isinstance(first, Value) and first.type == I64):
+            return None
+        if not (isinstance(bound, Value) and bound.type == I64):
+            return None
+        one, is_up = builder.constant(1), counter.step > 0
+        size = difference(builder, bound, first) if is_up else difference(builder, first, bound)
+        if counter.included:
+            size = builder.apply("add", [size, one])
+        return Range(first, builder.constant(counter.step), size)
 
     def never_begins(self, node: program.While) -> bool:
         """Whether the condition of a loop is known not to hold at first. Then its body, which may

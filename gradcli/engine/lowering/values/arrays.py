@@ -87,18 +87,9 @@ class Arrays(Scalars):
         return self.builder.operation(BESIDE, [item, other])
 
     def stacked(self, held: Any) -> Any:
-        if isinstance(held, ListOrArray):
-            held = held.array
-        if type(held) is not tuple:
-            if not isinstance(held, Value | Mixed | Array):
-                raise NotCompiled("only a list of numbers is an array")
-            return held
-        rows = [self.stacked(item) for item in held]
-        shapes = {row.shape if isinstance(row, Array) else () for row in rows} or {()}
-        if len(shapes) > 1:
-            raise NotCompiled("the rows of a list differ in length")
-        items = [item for row in rows for item in (row.items if isinstance(row, Array) else [row])]
-        return self.array((len(rows), *shapes.pop()), items)
+        """The same, with each element connected with its own number only. It is one value if it has
+        many elements."""
+        raise NotImplementedError
 
     def array(self, shape: tuple[int, ...], items: Sequence[Any]) -> Array:
         """An array of these elements, which are converted to one type."""

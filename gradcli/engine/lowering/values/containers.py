@@ -21,6 +21,7 @@ from ...ir.types import BOOL, ArrayType, Scalar
 from ..held.columns import array_type, columns_of, in_memory, room_of, table
 from ..held.kinds import (
     FEW,
+    Array,
     Kind,
     Record,
     Stored,
@@ -35,6 +36,7 @@ from ..held.kinds import (
 from ..held.names import Fails, NotCompiled
 from .arrays import MAX_ELEMENTS
 from .parts import Parts, Step
+from .stored import Pending
 
 Key = str | Word
 # One step to the target of an assignment: a key, or an index in brackets.
@@ -161,6 +163,21 @@ class Containers(Parts):
         values = list(flat(held)) if is_one else []
         return bool(values) and self.is_constant(values)
 
+    # ---- long lists as arrays --------------------------------------------------------------------
+
+    def stacked(self, held: Any) -> Any:
+        return self.filled_part(held) if isinstance(held, Table) else super().stacked(held)
+
+    def filled_part(self, held: Table) -> Stored | Array | Pending:
+        """A list in memory as an array. Its length must be known."""
+        count, columns = self.builder.known.get(held.count), held.columns
+        if count is None or not isinstance(columns, Stored):
+            raise NotCompiled(
+                "a list of such items, or of unknown length, is not compiled as array"
+            )
+        is_all = count == columns.shape[0] and not columns.listed
+        return columns if is_all else self.stored_part(columns, [slice(None, count)])
+
     # ---- tables: reading -------------------------------------------------------------------------
 
     def in_items(self, held: Any) -> Any:
@@ -183,8 +200,8 @@ class Containers(Parts):
 
     def part_of_table(self, held: Table, steps: Sequence[Step]) -> Any:
         at, *rest = steps
-        if isinstance(at, slice) and not rest:
-            return self.slice_of_table(held, at)
+        if isinstance(at, slice):
+            return self.part(self.as_array(held), steps) if rest else self.slice_of_table(held, at)
         return self.part(self.row(held.columns, self.place_in(held, at)), rest)
 
     def slice_of_table(self, held: Table, at: slice) -> Any:

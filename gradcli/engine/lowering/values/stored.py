@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from ....ops.op import Op
 from ...backends.backend import broadcast_shapes
 from ...ir.instructions import Block, Branch, Each, Value
-from ...ir.types import FLOATS, ArrayType, Scalar, strides
-from ..held.kinds import Array, Mixed, Stored, is_many, kind_of, with_parts
+from ...ir.types import FLOATS, ArrayType, Scalar, element_of, strides
+from ..held.columns import filled
+from ..held.kinds import Array, ListOrArray, Mixed, Stored, Table, is_many, kind_of, with_parts
 from ..held.names import NotCompiled
 from ..held.ranges import Ints
 from .arrays import MAX_ELEMENTS, Arrays
@@ -155,11 +156,49 @@ class StoredArrays(Arrays):
         return self.elements(Stored(self.made(pending))) if pending.operations else pending
 
     def stacked(self, held: Any) -> Any:
+        if isinstance(held, ListOrArray):
+            held = held.array
         if isinstance(held, Stored | Pending):
             return self.unpacked(held)
         if isinstance(held, Ints):
             held = tuple(self.ints(held))
-        return super().stacked(held)
+        if type(held) is not tuple:
+            if not isinstance(held, Value | Mixed | Array):
+                raise NotCompiled("only a list of numbers is an array")
+            return held
+        shape, parts = self.parts_in(held)
+        if prod(shape) > MAX_ELEMENTS:
+            return self.long_list(shape, parts)
+        items: list[Any] = []
+        for part in parts:
+            items += self.unpacked(part).items if isinstance(part, Stored) else [part]
+        return self.array(shape, items)
+
+    def parts_in(self, held: Any) -> tuple[tuple[int, ...], list[Any]]:
+        """The shape of a list as an array, and its numbers and long arrays in order."""
+        if isinstance(held, Ints):
+            held = tuple(self.ints(held))
+        if type(held) is tuple:
+            found = [self.parts_in(item) for item in held]
+            shapes = {shape for shape, _ in found} or {()}
+            if len(shapes) > 1:
+                raise NotCompiled("the rows of a list differ in length")
+            return (len(held), *shapes.pop()), [part for _, parts in found for part in parts]
+        held = self.whole(held.array if isinstance(held, ListOrArray) else held)
+        if isinstance(held, Array):
+            return held.shape, [*held.items]
+        if not isinstance(held, Value | Mixed | Stored):
+            raise NotCompiled("only a list of numbers is an array")
+        return held.shape if isinstance(held, Stored) else (), [held]
+
+    def long_list(self, shape: tuple[int, ...], parts: Sequence[Any]) -> Stored:
+        """An array in memory of numbers and arrays, one after the other."""
+        values = [p.value if isinstance(p, Stored) else p for p in parts]
+        if any(isinstance(value, Mixed) for value in values):
+            raise NotCompiled("a long list of numbers that may be ints or floats is no array here")
+        kind = self.joined_type({element_of(value.type) for value in values})
+        self.count(len(values))
+        return Stored(filled(self.builder, ArrayType(kind, shape), values))
 
     def concatenated(self, parts: Sequence[Any], axis: int) -> Stored | Array:
         """Arrays one after the other along an axis."""
@@ -188,6 +227,9 @@ class StoredArrays(Arrays):
     # ---- elementwise ops -------------------------------------------------------------------------
 
     def elementwise(self, op: Op, operands: Sequence[Any]) -> Any:
+        operands = [
+            self.as_array(held) if type(held) in (tuple, Table) else held for held in operands
+        ]
         if any(isinstance(held, Stored | Pending) for held in operands):
             return self.pending(op, operands)
         return super().elementwise(op, operands)
@@ -236,7 +278,7 @@ class StoredArrays(Arrays):
     def operand(self, held: Any) -> Any:
         """An operand of an op on many elements: a number, or an array that is read element by
         element."""
-        if type(held) is tuple:
+        if type(held) in (tuple, Table):
             held = self.as_array(held)
         if isinstance(held, Array):
             held = self.packed(held)
