@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from .backends.backend import CPU, INT_MAX, INT_MIN
 from .codegen.llvm_rows.layout import stacked
@@ -280,24 +280,56 @@ def forward_parts(
     lowered: Lowered, targets: Sequence[str], sources: Sequence[str]
 ) -> dict[str, dict[str, Part]]:
     """The gradients of each target by each source, as sums of tangents."""
-    types = [kind for each in lowered.results.values() for kind in flat(each)]
     places = places_of(lowered.results)
-    floats = {k: n for n, k in enumerate([k for k, kind in enumerate(types) if has_tangents(kind)])}
+    kinds = [kind for each in lowered.results.values() for kind in flat(each)]
+    floats = {k: n for n, k in enumerate([k for k, kind in enumerate(kinds) if has_tangents(kind)])}
+    terms = {of: _terms(lowered.results[of], places[of].start, floats) for of in targets}
     found: dict[str, dict[str, Part]] = {of: {} for of in targets}
-    start = len(types)
+    start = len(kinds)
     for by in sources:
         kind = lowered.parameters[by]
         if isinstance(kind, Stored):
             raise NotCompiled("a gradient by many elements in forward mode is not compiled", None)
         count = len([*flat(kind)]) if moves(kind) else 0
+        starts = [start + 2 * len(floats) * j for j in range(count)]
         for of in targets:
-            if any(not isinstance(part, Scalar) for part in leaves(lowered.results[of])):
-                raise NotCompiled("the sum of this target's tangents is not compiled", None)
-            ends = [2 * floats[k] for k in places[of] if k in floats]
-            rows = [[start + 2 * len(floats) * j + k for k in ends] for j in range(count)]
-            found[of][by] = _assembled(kind, rows)
+            found[of][by] = _assembled(kind, terms[of], starts)
         start += 2 * len(floats) * count
     return found
+
+
+class _Term(NamedTuple):
+    """The tangents of a number or an array: their positions, and the axes of each."""
+
+    places: list[int]
+    rank: int
+    is_array: bool
+
+    def total(self, found: Sequence[Any], start: int) -> Any:
+        """Their sum, where the first tangent of all is at `start`; None where none is connected."""
+        at = [start + k for k in self.places]
+        first = next((found[k] for k in at if found[k + 1]), None)
+        if first is None or not self.is_array:
+            return first
+        zero = CPU.xp.zeros_like(first)
+        numbers = stacked([found[k] if found[k + 1] else zero for k in at])
+        rows = numbers.shape[1 + self.rank :]
+        return numbers.reshape((-1, *rows)).sum(axis=0)
+
+
+def _terms(target: Kind, k: int, floats: Mapping[int, int]) -> list[_Term]:
+    """What is added up for a target, whose numbers begin at `k`. `floats` counts all numbers and
+    arrays that have tangents."""
+    terms = []
+    for part in leaves(target):
+        if isinstance(part, ListOrArray) or (isinstance(part, Stored) and part.listed):
+            raise NotCompiled("the sum of a long list's tangents is not compiled", None)
+        size = len([*flat(part)])
+        places = [2 * floats[n] for n in range(k, k + size) if n in floats]
+        rank = len(part.shape) if isinstance(part, Stored) else 0
+        terms.append(_Term(places, rank, isinstance(part, Array | Stored)))
+        k += size
+    return terms
 
 
 def _as(kind: Scalar, numbers: Any) -> Any:
@@ -307,16 +339,17 @@ def _as(kind: Scalar, numbers: Any) -> Any:
     return float(numbers) if kind == F64 else numbers
 
 
-def _assembled(kind: Kind, rows: list[list[int]]) -> Part:
-    """A gradient. Each of its numbers is the sum of the tangents at some positions, each followed
-    by whether it is connected. It has the variable's type, even if the target has another one."""
+def _assembled(kind: Kind, terms: Sequence[_Term], starts: Sequence[int]) -> Part:
+    """A gradient. Each of its numbers is the sum of some terms of the tangents that begin at one of
+    the positions, each followed by whether it is connected. It has the variable's type, even if the
+    target has another one."""
 
-    def total(found: Sequence[Any], row: list[int]) -> float | None:
-        there = [found[k] for k in row if found[k + 1]]
+    def total(found: Sequence[Any], start: int) -> Any:
+        there = [t for term in terms if (t := term.total(found, start)) is not None]
         return sum(there[1:], there[0]) if there else None
 
     def gradient(found: Sequence[Any]) -> Any:
-        totals = [total(found, row) for row in rows]
+        totals = [total(found, start) for start in starts]
         if all(t is None for t in totals):
             return None
         if isinstance(kind, Scalar):

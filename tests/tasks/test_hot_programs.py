@@ -80,6 +80,22 @@ def test_kernels_answer_as_the_interpreter(source: str, mode: str, tier: int) ->
     assert compare(source, [*TAKEN[source], *TAKEN[source]], tier, mode=mode)
 
 
+@pytest.mark.parametrize("tier", [WRITTEN, NATIVE])
+@pytest.mark.parametrize("mode", ["auto", "forward"])
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        "v*x, [x*v, x], sin(x), reshape(v, [5, 6])*x",
+        "array([sin(x*i) for i in range(90)]), x*ones([3, 2]), ones(3)",
+        "w*x, outer(w, w*x), {p: w, q: [x, w[0]]}, ones(20)*w[1], [x, 2]*[1, w[0]]",
+    ],
+)
+def test_tangents_of_arrays_are_added_up(outputs: str, mode: str, tier: int) -> None:
+    head = "var x\nv = linspace(0.0, 1.0, 30)\n" + "var w = [1.0, 2.0, 0.5]\n" * ("w" in outputs)
+    points = [{"x": x} for x in (0.5, 1.5, -2.0)]
+    assert compare(f"{head}output {outputs}", points * 2, tier, mode=mode)
+
+
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 @pytest.mark.parametrize("loop", [loop for loop in LOOPS if "nothing" not in loop])
 def test_loops(loop: str, mode: str) -> None:
