@@ -66,12 +66,16 @@ class Program:
             from .tasks.hot_programs import HotProgram
 
             self._compiled = prepare(self._resolved, self._options, alone=True)
-            self._hot = HotProgram(self._compiled, self._options)
+            compiled = self._compiled
+            self._hot = HotProgram(
+                compiled,
+                self._options,
+                lambda given: evaluate(self._resolved, given, self._options, compiled),
+            )
             self._changes = changes()
         evaluation = evaluate(self._resolved, values, self._options, self._compiled, self._hot)
-        errors = [d for d in evaluation.diagnostics if d.severity == "error"]
-        if errors:
-            error = GradcliError(*errors)
+        if evaluation.errors:
+            error = GradcliError(*evaluation.errors)
             error.evaluation = evaluation  # type: ignore[attr-defined]
             raise error
         evaluation.outputs = apart(evaluation.outputs, values)

@@ -3,6 +3,7 @@ the CLI and the reports."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
@@ -116,7 +117,7 @@ class Options:
         return replace(self, **changes)
 
 
-@dataclass(slots=True)
+@dataclass
 class Evaluation:
     """The answer. Values are Python numbers, strings, None, NumPy arrays, and lists and dicts of
     these.
@@ -155,6 +156,27 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)  # which outputs get no gradient unasked
     timings: list[float] = field(default_factory=list)  # seconds a run, value and gradient
     mode: str = "reverse"  # how gradients were computed
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """The errors among the diagnostics."""
+        found = self.__dict__.get("diagnostics", ())  # there are none where warnings come later
+        return [each for each in found if each.severity == "error"]
+
+    def explain_later(self, explain: Callable[[], list[Diagnostic]]) -> None:
+        """Has the diagnostics, none of which is an error, found once somebody reads them."""
+        del self.diagnostics
+        self._explain = explain
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "diagnostics" or "_explain" not in self.__dict__:
+            raise AttributeError(f"an evaluation has no `{name}`", name=name, obj=self)
+        self.diagnostics = self.__dict__.pop("_explain")()
+        return self.diagnostics
+
+    def __getstate__(self) -> dict[str, Any]:
+        found = self.diagnostics  # from here on they are there
+        return {**vars(self), "diagnostics": found}
 
     @property
     def exit_code(self) -> int:

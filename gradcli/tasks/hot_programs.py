@@ -1,15 +1,16 @@
 """Programs that run again and again: a kernel answers once the runs have done much work.
 
 What doesn't depend on the numbers is taken from a run of the interpreter on values of the same
-kind: which outputs are differentiated by what, the notes and the warnings. Where the program isn't
-compiled, is given other values, or its kernel steps back, the interpreter runs it.
+kind: which outputs are differentiated by what, and the notes. So are the warnings; where they may
+depend on the numbers, the interpreter runs the program once somebody reads them. Where the program
+isn't compiled, is given other values, or its kernel steps back, the interpreter runs it at once.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.backends.backend import ieee
@@ -31,19 +32,32 @@ AHEAD = 64  # times as many runs as there were are expected of a program that ru
 
 
 class Ready(NamedTuple):
-    """A kernel for values of one kind, what the interpreter answered to some, and the pairs of
-    names for which it found no gradient."""
+    """A kernel for values of one kind.
+
+    answered  what the interpreter answered to some of them
+    missing   the pairs of names for which it found no gradient
+    steady    whether all of them get the same warnings, if they have no gradient for the same pairs
+    """
 
     call: ProgramCall
     answered: Evaluation
     missing: frozenset[tuple[str, str]]
+    steady: bool
 
 
 class HotProgram:
-    """The runs of a program, compiled for these options."""
+    """The runs of a program, compiled for these options.
 
-    def __init__(self, compiled: Compiled, options: Options) -> None:
-        self._compiled, self._options = compiled, options
+    interpreted  what the interpreter answers to inputs
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        options: Options,
+        interpreted: Callable[[Mapping[str, Any]], Evaluation],
+    ) -> None:
+        self._compiled, self._options, self._interpreted = compiled, options, interpreted
         self._tries = MAX_KINDS if options.is_plain and policy().writes else 0
         self._each = EACH + DIFFERENTIATED * compiled.operations
         self._work, self._hot = 0, policy().heat.work
@@ -66,11 +80,46 @@ class HotProgram:
         for ready in self._ready:
             numbers = ready.call.numbers(inputs)
             if numbers is not None:
-                found = _evaluation(ready, numbers)
+                found = self._answer(ready, numbers, inputs)
                 if found is None:
                     self._work = 0  # so that it isn't tried again soon
                 return found
         return None
+
+    def _answer(
+        self, ready: Ready, numbers: list[Any], inputs: Mapping[str, Any]
+    ) -> Evaluation | None:
+        """What a kernel answers to inputs, which are these numbers; None if the interpreter
+        must."""
+        started = time.perf_counter()
+        found = ready.call.run(numbers)
+        if found is None:
+            return None
+        pairs = [(of, by) for of, row in found.gradients.items() for by in row]
+        missing = {(of, by) for of, by in pairs if found.gradients[of][by] is None}
+        is_same = missing == ready.missing.intersection(pairs)
+        if not (is_same and ready.steady) and self._options.unconnected != "none":
+            return None  # the interpreter fills in zeros, or tells an error
+        answered = ready.answered
+        for of, by in missing if is_same else ():
+            found.gradients[of][by] = copy(answered.gradients[of][by])
+        evaluation = Evaluation(
+            answered.file,
+            found.outputs,
+            found.gradients,
+            _filled_rows(found.jacobians, answered.jacobians),
+            _filled_rows(found.hessians, answered.hessians),
+            summed=[*answered.summed],
+            diagnostics=[*answered.diagnostics],
+            expectations=[*answered.expectations],  # where one fails, the kernel steps back
+            notes=[*answered.notes],
+            timings=[time.perf_counter() - started],
+            mode=answered.mode,
+        )
+        if not (is_same and ready.steady):
+            given = deepcopy(inputs)  # which the caller may change
+            evaluation.explain_later(lambda: self._interpreted(given).diagnostics)
+        return evaluation
 
     def _try_to_make(self, make: Callable[[int], Ready | None]) -> None:
         from ..engine.program_calls import TooLong
@@ -89,6 +138,8 @@ class HotProgram:
     def learn(self, inputs: Mapping[str, Any], answer: Answer, evaluation: Evaluation) -> None:
         """Takes note of a run of the interpreter, from which a kernel may be made."""
         self._work += self._each + answer.run.work
+        if answer.missing:
+            self._work += answer.passed  # statements, which a second run took, too, for the reasons
         if self._tries == 0 or self._work < self._hot or self._make is not None:
             return
         if any(output is None for output in evaluation.outputs.values()):
@@ -122,48 +173,19 @@ def _made(
     told: bool,
     work: int,
 ) -> Ready | None:
-    """A kernel for what is asked of a program; None if there is none, or if what the interpreter
-    `told` may depend on the numbers. Raises TooLong where `work` doesn't pay for it."""
+    """A kernel for what is asked of a program; None if there is none. `told`: whether the
+    interpreter gave warnings. Raises TooLong where `work` doesn't pay for it."""
     from ..engine.program_calls import NoRule, NotCompiled, ProgramCall  # the compiler
 
     try:
         call = ProgramCall(*asked, work)
     except (NotCompiled, NoRule):
         return None
-    if told and not (call.is_straight and call.has_none(missing)):
-        return None
+    steady = not told or (call.is_straight and call.has_none(missing))
     with ieee():  # sums of large numbers
         same = call.outputs == list(evaluation.outputs) and not nonfinite(evaluation)
         same = same and all(each.passed for each in evaluation.expectations)
-    return Ready(call, evaluation, missing) if same else None
-
-
-def _evaluation(ready: Ready, numbers: list[Any]) -> Evaluation | None:
-    """What a kernel answers to numbers; None if the interpreter must."""
-    started = time.perf_counter()
-    found = ready.call.run(numbers)
-    if found is None:
-        return None
-    answered = ready.answered
-    for of, row in found.gradients.items():
-        for by, gradient in row.items():
-            if (gradient is None) != ((of, by) in ready.missing):
-                return None
-            if gradient is None:
-                row[by] = copy(answered.gradients[of][by])
-    return Evaluation(
-        answered.file,
-        found.outputs,
-        found.gradients,
-        _filled_rows(found.jacobians, answered.jacobians),
-        _filled_rows(found.hessians, answered.hessians),
-        summed=[*answered.summed],
-        diagnostics=[*answered.diagnostics],
-        expectations=[*answered.expectations],  # where one fails, the kernel steps back
-        notes=[*answered.notes],
-        timings=[time.perf_counter() - started],
-        mode=answered.mode,
-    )
+    return Ready(call, evaluation, missing, steady) if same else None
 
 
 Table = dict[str, dict[str, Any]]  # of derivatives: by target, and by what they are by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ def compare(
     return hot._hot.has_kernels
 
 
+NOT_TAKEN = "branch_not_taken"
 VECTOR = "var x\nvar w = [1.0, 2.0, 3.0]\n"
 TAKEN = {
     "var x\ny = x*x": [{"x": 3.0}, {"x": -1.5}, {"x": 2}, {"x": np.float64(0.1)}],
@@ -225,9 +227,28 @@ def test_why_there_is_no_gradient_is_found_once(unconnected: str, interpreted: l
     assert len(first.diagnostics) > 1 or unconnected == "zero"
 
 
-def test_why_there_is_no_gradient_is_asked_again_where_it_may_depend_on_the_path() -> None:
-    source = "var x\nvar w = 1.0\nif x > 0.0 { y = detach(w)*x } else { y = x }\noutput y"
-    assert not compare(source, [{"x": x} for x in (1.0, -1.0, 2.0, -2.0)], mode="reverse")
+PATHS = "var x = [1.0, 2.0]\nvar w = 1.0\nif x[0] > 0.0 { y = detach(w)*x } elif x[0] > -3.0 { y = x } else { y = w*x }\noutput y"
+BY_PATH = [{"x": [x, 0.5]} for x in (1.0, -1.0, 2.0, -4.0, -2.0, 0.5)]
+
+
+@pytest.mark.parametrize("unconnected", ["none", "zero", "error"])
+def test_why_there_is_no_gradient_may_depend_on_the_path(unconnected: str) -> None:
+    assert compare(PATHS, BY_PATH, mode="reverse", unconnected=unconnected)
+
+
+def test_why_there_is_no_gradient_is_found_once_somebody_asks(interpreted: list[Any]) -> None:
+    program = gradcli.load(source=PATHS).with_options(mode="reverse")
+    points = [{"x": np.array(point["x"])} for point in BY_PATH]
+    with only(WRITTEN, AT_ONCE):
+        program.run(points[0])
+        del interpreted[:]
+        answers = [program.run(point) for point in points]
+        assert not interpreted
+        for point in points:
+            point["x"] *= np.nan  # the values of the run are its own
+        said = [[d.reason for d in pickle.loads(pickle.dumps(a)).diagnostics] for a in answers]
+    assert interpreted
+    assert said == [["detached"], [NOT_TAKEN], ["detached"], [], [NOT_TAKEN], ["detached"]]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def again_and_again(node: program.Program, options: Options, _: Expected) -> Tol
     if UPDATES.search(node.span.source.text) or lower_program(node, {}).reasons:
         return None
     compiled = prepare(node, options, alone=True)
-    hot = HotProgram(compiled, options)
+    hot = HotProgram(compiled, options, lambda given: evaluate(node, given, options, compiled))
     try:
         variables = Execution(compiled, {}).execute().variables
         given = {name: v.state for name, v in variables.items() if is_inexact(v.state)}
