@@ -11,6 +11,7 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
+from gradcli.tasks import hot_programs
 
 from ..engine.lowering.loop_programs import FUNCTIONS, LOOPS
 from ..engine.lowering.loop_programs import HEAD as LOOP_HEAD
@@ -190,6 +191,14 @@ def test_what_steps_back_is_not_tried_at_each_run(
         for _ in range(20):
             program.run(x=-1.0)
     assert 1 <= len(tried) <= 2
+
+
+def test_what_has_no_kernel_is_seldom_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, made = [], hot_programs._made
+    monkeypatch.setattr(hot_programs, "_made", lambda *asked: (tried.append(1), made(*asked))[1])
+    points = [{"x": 1.0 + k} for k in range(40)]
+    assert not compare("var x\ny = x*x\nprint(y)", points)
+    assert len(tried) == 2
 
 
 STRAIGHT = "var x = 0.5\nvar w = 0.25\noutput a = x*x\noutput b = x*2.0\noutput c = floor(w)*x"
