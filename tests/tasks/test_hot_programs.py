@@ -218,6 +218,18 @@ def test_why_there_is_no_gradient_is_found_once(unconnected: str, interpreted: l
     assert len(first.diagnostics) > 1 or unconnected == "zero"
 
 
+@pytest.mark.parametrize(
+    "ints",
+    ["argmax([x, w, 1.0])", "argmax(linspace(x, w, 40) - 0.5)", "int64(9*x)", "round(int64(x))*2"],
+)
+def test_ints_that_only_come_out_decide_nothing(ints: str) -> None:
+    """That they have no gradient is told, however often the program runs."""
+    points = [{"x": 0.1 * k, "w": 1.1 * k} for k in range(5)]
+    source = f"var x = 0.5\nvar w = 0.25\nk = {ints}\noutput k, x*x*w"
+    assert compare(source, points, mode="reverse")
+    assert not compare(f"{source}\noutput b = linspace(x, w, 40)[k]", points, mode="reverse")
+
+
 def test_why_there_is_no_gradient_is_asked_again_where_it_may_depend_on_the_path() -> None:
     source = "var x\nvar w = 1.0\nif x > 0.0 { y = detach(w)*x } else { y = x }\noutput y"
     assert not compare(source, [{"x": x} for x in (1.0, -1.0, 2.0, -2.0)], mode="reverse")
