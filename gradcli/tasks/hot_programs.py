@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 EACH = 2**6  # operations that a run is worth, beside those of the program
 MAX_KINDS = 4  # of values that a program is compiled for
-TRIED_AGAIN = 2  # times the work of the last try; lowering is a small part of compiling
+# Times the work so far: after a kernel that didn't pay yet, as lowering is a small part of
+# compiling; and after one that couldn't be made, which is likely the same for other numbers.
+TRIED_AGAIN, FAILED = 2, 8
 AHEAD = 64  # times as many runs as there were are expected of a program that runs again and again
 
 
@@ -62,9 +64,10 @@ class HotProgram:
         self._each = EACH + DIFFERENTIATED * compiled.operations
         self._work, self._hot = 0, policy().heat.work
         self._ready: list[Ready] = []
+        self._used = 0  # the work after which kernels are used
         # For the next run, if there is one, after so much work that this pays for lowering.
         self._make: Callable[[int], Ready | None] | None = None
-        self._later = 0
+        self._later = self._hot
 
     @property
     def has_kernels(self) -> bool:
@@ -73,16 +76,14 @@ class HotProgram:
 
     def evaluation(self, inputs: Mapping[str, Any]) -> Evaluation | None:
         """The answer of a kernel; None if the interpreter must run the program."""
-        if self._work < self._hot:
-            return None
         if self._make is not None and self._work >= self._later:
             self._try_to_make(self._make)
-        for ready in self._ready:
+        for ready in self._ready if self._work >= self._used else ():
             numbers = ready.call.numbers(inputs)
             if numbers is not None:
                 found = self._answer(ready, numbers, inputs)
                 if found is None:
-                    self._work = 0  # so that it isn't tried again soon
+                    self._used = self._work + self._hot  # so that it isn't tried again soon
                 return found
         return None
 
@@ -129,9 +130,9 @@ class HotProgram:
         except TooLong:
             self._later = TRIED_AGAIN * self._work
             return
-        self._make, self._later = None, 0
+        self._make = None
         if ready is None:
-            self._work = 0  # so that it isn't tried again soon
+            self._later = FAILED * self._work
         else:
             self._ready.append(ready)
 
@@ -140,7 +141,7 @@ class HotProgram:
         self._work += self._each + answer.run.work
         if answer.missing:
             self._work += answer.passed  # statements, which a second run took, too, for the reasons
-        if self._tries == 0 or self._work < self._hot or self._make is not None:
+        if self._tries == 0 or self._work < self._later or self._make is not None:
             return
         if any(output is None for output in evaluation.outputs.values()):
             return  # a kernel steps back there, and gives gradients elsewhere

@@ -12,6 +12,7 @@ import pytest
 import gradcli
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
+from gradcli.tasks import hot_programs
 
 from ..engine.lowering.loop_programs import FUNCTIONS, LOOPS
 from ..engine.lowering.loop_programs import HEAD as LOOP_HEAD
@@ -210,6 +211,14 @@ def test_what_steps_back_is_not_tried_at_each_run(
     assert 1 <= len(tried) <= 2
 
 
+def test_what_has_no_kernel_is_seldom_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, made = [], hot_programs._made
+    monkeypatch.setattr(hot_programs, "_made", lambda *asked: (tried.append(1), made(*asked))[1])
+    points = [{"x": 1.0 + k} for k in range(40)]
+    assert not compare("var x\ny = x*x\nprint(y)", points)
+    assert len(tried) == 2
+
+
 STRAIGHT = "var x = 0.5\nvar w = 0.25\noutput a = x*x\noutput b = x*2.0\noutput c = floor(w)*x"
 
 
@@ -249,6 +258,18 @@ def test_why_there_is_no_gradient_is_found_once_somebody_asks(interpreted: list[
         said = [[d.reason for d in pickle.loads(pickle.dumps(a)).diagnostics] for a in answers]
     assert interpreted
     assert said == [["detached"], [NOT_TAKEN], ["detached"], [], [NOT_TAKEN], ["detached"]]
+
+
+@pytest.mark.parametrize(
+    "ints",
+    ["argmax([x, w, 1.0])", "argmax(linspace(x, w, 40) - 0.5)", "int64(9*x)", "round(int64(x))*2"],
+)
+def test_ints_that_only_come_out_decide_nothing(ints: str) -> None:
+    """That they have no gradient is told, however often the program runs."""
+    points = [{"x": 0.1 * k, "w": 1.1 * k} for k in range(5)]
+    source = f"var x = 0.5\nvar w = 0.25\nk = {ints}\noutput k, x*x*w"
+    assert compare(source, points, mode="reverse")
+    assert compare(f"{source}\noutput b = linspace(x, w, 40)[k]", points, mode="reverse")
 
 
 @pytest.mark.parametrize(

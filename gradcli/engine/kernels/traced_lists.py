@@ -182,7 +182,7 @@ def _together(numbers: Sequence[Any], own: list[int] | None, kind: Type) -> tupl
         if number is not None:
             return number, True
         zeros = CPU.xp.zeros(kind.shape if isinstance(kind, ArrayType) else (), dtype_of(kind))
-        return zeros if isinstance(kind, ArrayType) else zeros[()], False
+        return CPU.settle(zeros), False
     assert isinstance(kind, ArrayType)
     given = {k: number for k, number in zip(own, numbers, strict=True) if number is not None}
     places = list(given)

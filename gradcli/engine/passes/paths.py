@@ -21,7 +21,7 @@ from ..ir.instructions import (
     passed_on,
 )
 from ..ir.scalars import CHOOSE
-from ..ir.types import I64
+from ..ir.types import I64, element_of
 
 
 def decides(block: Block, values: set[Value]) -> bool:
@@ -44,14 +44,20 @@ def _decided(made: Instruction, found: set[Value]) -> bool:
         return made.count in found
     if isinstance(made, Element | Put) and made.place in found:
         return True
-    if isinstance(made, Structural) and not found.isdisjoint(made.operands):
-        return not (made.op.linear or made.op.multilinear or made.op.category == "linear algebra")
-    chooses = isinstance(made, Operation) and made.op is CHOOSE
-    if chooses and made.operands[0] in found:
-        return True
-    # An int may be a place or a number of iterations in code that isn't seen here.
-    calls = isinstance(made, Call) and not found.isdisjoint(made.operands)
-    return calls or any(value.type == I64 and value in found for value in made.results)
+    if isinstance(made, Call):  # what its region decides isn't seen here
+        return not found.isdisjoint(made.operands)
+    # An int decides where it is used: as a place, or as a number of iterations.
+    if isinstance(made, Structural):
+        moving = [value for value in made.operands if value in found]
+        flows = made.op.linear or made.op.multilinear or made.op.category == "linear algebra"
+        gives_ints = all(map(_is_int, made.results))
+        return any(_is_int(value) or not (flows or gives_ints) for value in moving)
+    chooses = isinstance(made, Operation) and made.op is CHOOSE and made.operands[0] in found
+    return chooses and not _is_int(made.results[0])
+
+
+def _is_int(value: Value) -> bool:
+    return element_of(value.type) == I64
 
 
 def _follow(made: Instruction, found: set[Value]) -> None:

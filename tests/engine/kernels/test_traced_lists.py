@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import gradcli
 from gradcli.engine.backends.tiers import FIRST_USE, NATIVE, WRITTEN, only
 from gradcli.engine.kernels import hot_loops
 from gradcli.engine.kernels.iterations import Ran
@@ -78,6 +79,18 @@ def test_the_same_in_each_tier(name: str, options: dict[str, Any], tier: int) ->
         found = answer(source, **options)
     rtol = 1e-5 if options.get("dtype") == "float32" else 1e-10
     assert_close(found, expected(source, **options), rtol, rtol * 1e-4)
+
+
+def test_a_result_that_nothing_depends_on_has_a_plain_zero() -> None:
+    """What the loop computes in `x` and `v` last isn't used. A zero of NumPy made a gradient of
+    NumPy's type."""
+    source = """
+        var a = 0.3; x = 1.0; v = 0.0; xs = []
+        for i in range(30) { w = a*v - x; xs = append(xs, [x, w]); x = x + 0.1*v; v = v + 0.1*w }
+        y = sum(array(xs))"""
+    with only(WRITTEN, FIRST_USE):
+        found = gradcli.load(source=source).with_options(mode="reverse").run()
+    assert type(found.gradients["y"]["a"]) is float
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ ONE_BY_ONE = {
     "a while": "s = 0.0; i = 0; while i < len(v) { s = s + v[i]*i; i = i + 1 }",
     "whiles in whiles": "w = m; i = 0; while i < 3 { j = 0; while j < i { w[i, j] = w[j, j]*v[i]; j += 1 }; i += 1 }; s = w.sum()",
     "a while that continues": "s = 0.0; i = -1; while i < 2 { i += 1; if i == 1 { continue }; s = s + v[i] }",
+    "a list that becomes shorter": "l = [x, 2.0, y, x, 0.5, y, 1.0, x]; while len(l) > 1 { l = [l[2*i] + x*l[2*i + 1] for i in range(len(l) // 2)] }; s = l[0]",
+    "lists of several lengths": "l = [x, 2.0, y, x]; d = []; while len(l) > 1 { d = append(d, [x*a for a in l]); l = l[1:] }; s = sum(d[0]) + d[2][1]",
     "an int that is carried": "s = 0.0; k = 2; for i in range(3) { s = s*x + v[k]; k = (k + 2) % 3 }",
     "a gradient": "fn f(a) { t = 1.0; for i in range(3) { t = t*a[i] + a[2 - i] }; return t }; s = grad(f)(v).sum()",
 }  # fmt: skip

@@ -40,11 +40,26 @@ class Iterating(Loops):
         self.with_tables(node, lambda: self.any_while(node))
 
     def any_while(self, node: program.While) -> None:
+        """A `while`. Where it isn't compiled as a loop, such as one whose lists become shorter, and
+        its conditions are known, its iterations are lowered one by one."""
         if self.never_begins(node):
             self.condition(node.condition)
             return
         over = self.over_counter(node)
-        self.loop_or_turns(node, lambda: self.loop(node, over), lambda: self.unrolled_while(node))
+        size = self.size
+
+        def by_turns() -> None:
+            self.unrolled_while(node)
+
+        try:
+            with self.attempt():
+                self.loop_or_turns(node, lambda: self.loop(node, over), by_turns)
+        except Picks:
+            raise
+        except NotCompiled:
+            self.size = size  # what is lowered again counts once
+            if not self.lowers(by_turns):
+                raise
 
     def over_counter(self, node: program.While) -> Range | None:
         """The ints of the counter of a loop, if it has one."""
