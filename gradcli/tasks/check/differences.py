@@ -77,13 +77,19 @@ class Samples:
                 self._found.append(Beside(h, self.function(h), self.function(-h)))
         return self._found[k]
 
-    def noise(self, k: int) -> float:
-        """The rounding error of the output at a level, on the sides where it has a value."""
+    def noise(self, k: int, side: int = 0) -> float:
+        """The rounding error of the output at a level, on the sides where it has a value. On one
+        side, 1 or -1, that of its last places alone: rounding inside may lead across a jump, which
+        is what sides are looked at for."""
         step, *ends = self.level(k)
-        up, down = (end if math.isfinite(end) else self.value for end in ends)
+        up, down = (
+            end if math.isfinite(end) and side in (0, way) else self.value
+            for way, end in zip((1, -1), ends, strict=True)
+        )
         last_places = 2 * self.eps * max(abs(up), abs(down), abs(self.value))
-        by_step = self.grain / 2 * _quotient(abs(up - down), 2 * step)
-        return max(last_places, self.floor, smallest(self.eps)) + by_step
+        by_step = self.grain / 2 * _quotient(abs(up - down), (1 if side else 2) * step)
+        floor = 0.0 if side else self.floor
+        return max(last_places, floor, smallest(self.eps)) + by_step
 
     def rise(self, k: int) -> float:
         """The change of the output at a level."""
@@ -235,7 +241,10 @@ def _one_side(samples: Samples, side: int) -> Estimate:
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     ends = ((k, b, b.up - samples.value if side > 0 else samples.value - b.down) for k, b in levels)
     return _limit(
-        [(_quotient(rise, b.step), _quotient(samples.noise(k), b.step)) for k, b, rise in ends]
+        [
+            (_quotient(rise, b.step), _quotient(samples.noise(k, side), b.step))
+            for k, b, rise in ends
+        ]
     )
 
 
@@ -261,7 +270,7 @@ def _bend(samples: Samples, slope: float, side: int) -> Estimate:
         [
             (
                 _quotient(2 * (end - samples.value - side * b.step * slope), b.step**2),
-                _quotient(2 * samples.noise(k), b.step**2),
+                _quotient(2 * samples.noise(k, side), b.step**2),
             )
             for k, (b, end) in enumerate(zip(levels, ends, strict=True))
         ]

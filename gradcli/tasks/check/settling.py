@@ -152,10 +152,13 @@ def look_finer(judge: Judge, row: Row) -> float:
 
 def look_for_obstacles(judge: Judge, row: Row, step: float) -> None:
     """Settles findings of differences that contradict a derivative at a step, where something else
-    is behind that. Where SymPy, whose numbers don't underflow, disagrees, says whether the
-    program's do."""
+    is behind that, and that of the complex step where SymPy, with its 50 digits, contradicts it.
+    Where SymPy, whose numbers don't underflow, disagrees, says whether the program's do."""
     if step and (reason := obstacle(judge, step)):
         settle([row], INCONCLUSIVE, reason, judge.by_steps)
+    if "sympy" in row and row["sympy"].verdict == AGREE:
+        reason = "an operation loses digits at complex numbers"
+        settle([row], INCONCLUSIVE, reason, ("complex",))
     if "sympy" in row and row["sympy"].verdict == DISAGREE:
         row["sympy"].reason = underflow(judge)
 

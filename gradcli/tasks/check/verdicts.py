@@ -107,7 +107,7 @@ class Judge:
 
     def compare(self, found: Finding, estimate: Estimate, scale: float) -> None:
         """The verdict on an estimate; `scale` is the size of what goes into the derivative."""
-        found.theirs, found.error = estimate
+        found.theirs = estimate.value
         found.ulps = distance(self.ours, estimate.value, self.case.point.eps)
         if not math.isfinite(estimate.value):
             found.verdict, found.reason = INCONCLUSIVE, "the function isn't finite there"
@@ -118,7 +118,10 @@ class Judge:
         )
         floor = self.floor(scale) if found.method in EXACT else self.coarse_floor(scale)
         error = max(estimate.error, self.known_rounding or 0.0)
-        tolerance = found.tolerance = max(SAFETY * error + floor, given)
+        if gap > max(SAFETY * error + floor, given):
+            error = max(error, self.rounding_error())
+        found.error, tolerance = error, max(SAFETY * error + floor, given)
+        found.tolerance = tolerance
         if not math.isfinite(tolerance):  # every distance would pass
             found.verdict, found.reason = (
                 INCONCLUSIVE,
@@ -134,8 +137,9 @@ class Judge:
             found.reason = ZERO
         elif found.method != "forward" and tolerance > known:
             found.verdict = INCONCLUSIVE
+            is_lost = found.method in EXACT or error > estimate.error
             error = max(error, tolerance / SAFETY)
-            if found.method in EXACT and self.order == 1 and self.ours:
+            if is_lost and self.order == 1 and self.ours:
                 found.reason = lost(self.case, self.direction, error, self.ours)
             else:
                 found.reason = f"the noise floor: its error is about {error:.1g}"
@@ -144,9 +148,9 @@ class Judge:
             found.verdict = INCONCLUSIVE if is_tiny else DISAGREE
             found.reason = "numbers as small as these underflow" if is_tiny else ""
         elif (
-            self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0
+            self.order == 1 and found.method in EXACT and error > ILL * abs(self.ours) > 0
         ):
-            found.reason = f"ill-conditioned: {digits(estimate.error, self.ours)}"
+            found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def rounding_error(self) -> float:
         """The effect of rounding errors inside on the derivative, measured once."""
@@ -317,10 +321,7 @@ def _forward(judge: Judge, found: Finding) -> None:
         estimate = case.carried(direction) if case.point.is_long_in_all else case.tangent(direction)
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
-    scale = max(judge.size, abs(estimate))
-    judge.compare(
-        found, Estimate(estimate, rounding_of(judge, estimate, judge.coarse_floor(scale))), scale
-    )
+    judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
 
 
 def _complex(judge: Judge, found: Finding) -> None:
@@ -332,20 +333,14 @@ def _complex(judge: Judge, found: Finding) -> None:
             f"the program computes with complex numbers (line {case.history.complex.span.line})"
         )
     step = tiny_step(judge.reach)
-    verify_no_underflow(judge.ours, step)
+    verify_no_underflow(judge.ours, step, judge.reach)
     slope = case.imaginary(judge.direction, step) / step
     if not judge.ours and abs(slope) <= step:  # of `abs(x)**3` at 0 this is what the step leaves
         slope = 0.0
     scale = max(judge.size, abs(slope))
     if abs(slope - judge.ours) > judge.floor(scale):
         verify_no_tiny_numbers(case)
-    judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
-
-
-def rounding_of(judge: Judge, slope: float, floor: float) -> float:
-    """The effect of rounding errors on a derivative: measured where it differs from reverse mode by
-    more than `floor`, else 0."""
-    return judge.rounding_error() if abs(slope - judge.ours) > floor else 0.0
+    judge.compare(found, Estimate(slope, 0.0), scale)
 
 
 def _differences(judge: Judge, found: Finding) -> None:
@@ -376,6 +371,9 @@ def _compare_orders(judge: Judge, found: Finding) -> None:
         SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0
     ):
         found.verdict, found.reason = DISAGREE, ""
+        if room <= SAFETY * (error := judge.rounding_error()):
+            found.verdict = INCONCLUSIVE
+            found.reason = lost(judge.case, judge.direction, error, judge.ours)
     elif math.isnan(order) or room > enough:
         found.verdict, found.reason = INCONCLUSIVE, "the noise floor: no order can be told"
     elif order < 1.7:
@@ -387,8 +385,7 @@ def _compare_orders(judge: Judge, found: Finding) -> None:
 
 def _sympy(judge: Judge, found: Finding) -> None:
     slope = closed_form.slope(judge.case, judge.direction)
-    scale = max(judge.size, abs(slope))
-    judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
+    judge.compare(found, Estimate(slope, 0.0), max(judge.size, abs(slope)))
 
 
 _METHODS: dict[str, Callable[[Judge, Finding], None]] = {
