@@ -45,7 +45,7 @@ def test_kinks_are_found_and_are_no_failures(
 ) -> None:
     found = run(text)
     assert "disagree" not in {f.verdict for f in found.findings}
-    (kink,) = found.kinks
+    kink, *_ = found.kinks
     assert (kink.operation, kink.variable) == (operation, "x")
     assert (kink.left, kink.right) == (
         pytest.approx(left, rel=1e-6),
@@ -65,7 +65,7 @@ def test_kinks_are_found_and_are_no_failures(
 )
 def test_an_output_may_have_a_value_to_one_side_alone(other: str) -> None:
     found = run(f"var x = 1.5; if x <= 1.5 {{ y = x * x }} else {{ {other} }}; output y")
-    (kink,) = found.kinks
+    kink, *_ = found.kinks
     assert kink.left == pytest.approx(3.0, rel=1e-6)
     assert math.isnan(kink.right)
     assert found.exit_code == 0

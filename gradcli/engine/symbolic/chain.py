@@ -92,9 +92,12 @@ class Chain:
     ) -> Any:
         """The derivative at a point where symbols move at these rates; where `other` ones are
         given, its derivative along those: a number of mpmath's. nan where SymPy has no number for
-        it. Raises UnknownError."""
+        it. Raises UnknownError, also for a second derivative where a form has a value for this
+        point alone, as that of `sinc` at 0."""
         known = {symbol: point[symbol] for symbol in self.sources if symbol in point}
         found = self._slope(known, rates, other, digits)
+        if other is not None and self._numbers.is_on_edge:
+            raise UnknownError
         for factor in (2, 4, 8):
             sharper = self._slope(known, rates, other, factor * digits)
             if self._numbers.agree(found, sharper, digits // 2):

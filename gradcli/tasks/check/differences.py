@@ -22,6 +22,7 @@ CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
 SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of logarithms it is 1
+LAST, SAME = 4, 0.01  # levels at which a function rises by as much, but for this share: it jumps
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -238,13 +239,26 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 
 
 def _one_side(samples: Samples, side: int) -> Estimate:
-    levels = ((k, samples.level(k)) for k in range(LEVELS))
-    ends = ((k, b, b.up - samples.value if side > 0 else samples.value - b.down) for k, b in levels)
+    levels = [samples.level(k) for k in range(LEVELS)]
+    rises = [b.up - samples.value if side > 0 else samples.value - b.down for b in levels]
+    noises = [samples.noise(k, side) for k in range(LEVELS)]
+    if _jumps(rises, noises):
+        return Estimate(_quotient(rises[-1], levels[-1].step), math.inf)
     return _limit(
         [
-            (_quotient(rise, b.step), _quotient(samples.noise(k, side), b.step))
-            for k, b, rise in ends
+            (_quotient(rise, b.step), _quotient(noise, b.step))
+            for rise, noise, b in zip(rises, noises, levels, strict=True)
         ]
+    )
+
+
+def _jumps(rises: Sequence[float], noises: Sequence[float]) -> bool:
+    """Whether a function rises by as much however small the step is."""
+    last = list(zip(rises[-LAST:], noises[-LAST:], strict=True))
+    jumps = [low - (high - low) / (SHRINK - 1) for (high, _), (low, _) in pairwise(last)]
+    least = CLEAR * max(noise for _, noise in last)
+    return min(map(abs, jumps)) > least and all(
+        abs(jump - jumps[-1]) <= SAME * abs(jumps[-1]) for jump in jumps
     )
 
 
@@ -253,7 +267,8 @@ def _limit(quotients: list[tuple[float, float]]) -> Estimate:
     fraction of its power, as of `abs(x)**1.5` at 0; an infinite error where they diverge."""
     by_series, by_ratio = ridders(iter(quotients), 1), aitken(quotients)
     diverges = math.isfinite(by_ratio.value) and math.isinf(by_ratio.error)
-    if diverges and by_series.error > CONVERGED * abs(by_series.value):
+    largest = max((abs(q) for q, _ in quotients if math.isfinite(q)), default=0.0)
+    if diverges and by_series.error > CONVERGED * largest:
         return by_ratio
     return min(by_series, by_ratio, key=lambda found: found.error)
 

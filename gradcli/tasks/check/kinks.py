@@ -160,22 +160,16 @@ def _look(
     are at 1 unit: of `x**2` at 0 the tangent leads nowhere. And by how much its slopes to both
     sides differ, element by element; `seen` is that of a larger step, which rounding errors may
     hide at this one."""
-    op, sizes = step.site.op, []
+    op, sizes, is_stuck = step.site.op, [], False
     for delta in (h, h / SHRINK):
+        by = delta / unit
+        moved = [_along(operands, bends, by) for by in (0.0, by, -by)]
+        is_stuck = any(
+            bend is not None and bool(CPU.xp.any((a == o) & (bend[0] + by * bend[1] != 0)))
+            for o, a, bend in zip(*moved[:2], bends, strict=True)
+        )
         try:
-            y, up, down = (
-                _flat(
-                    compute(
-                        run,
-                        step,
-                        [
-                            o if bend is None else o + by * (bend[0] + by * bend[1])
-                            for o, bend in zip(operands, bends, strict=True)
-                        ],
-                    )
-                )
-                for by in (0.0, delta / unit, -delta / unit)
-            )
+            y, up, down = (_flat(compute(run, step, values)) for values in moved)
         except GradcliError:
             return ENDS, 0.0
         if y is None:
@@ -194,7 +188,16 @@ def _look(
     jumps = (slope > GROWS * shallow) & (slope > noise)
     if (stays | jumps).any():
         return BENDS, CPU.xp.where(stays, narrow, 0.0) + CPU.xp.where(jumps, slope, 0.0)
-    return (DROWNED if ((seen > 0) & (seen < 2 * noise)).any() else SMOOTH), 0.0
+    is_hidden = is_stuck or bool(((seen > 0) & (seen < 2 * noise)).any())
+    return (DROWNED if is_hidden else SMOOTH), 0.0
+
+
+def _along(operands: list[Any], bends: list[Any], by: float) -> list[Any]:
+    """Where operands are on their parabolas."""
+    return [
+        o if bend is None else o + by * (bend[0] + by * bend[1])
+        for o, bend in zip(operands, bends, strict=True)
+    ]
 
 
 def _flat(value: Any) -> Any:

@@ -12,7 +12,7 @@ from .differences import LEVELS, bends
 from .kinks import kinks, settled
 from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
 from .methods import INDEPENDENT
-from .obstacles import Recheck, checked_beside, obstacle, underflow
+from .obstacles import Recheck, checked_beside, has_stairs_aside, obstacle, underflow
 from .path import Conditions
 from .point import MANY_ROWS, Case
 from .results import (
@@ -179,7 +179,10 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
     if not judge.direction.where.startswith(" ") and not _is_between(judge.ours, kink):
         # The conventions at kinks hold for each operation, and needn't add up. SymPy's forms have
         # the same ones.
-        is_smooth = abs(kink.left - kink.right) <= SLACK * max(abs(kink.left), abs(kink.right))
+        apart = abs(kink.left - kink.right)
+        is_smooth = apart <= SLACK * max(
+            abs(kink.left), abs(kink.right)
+        ) and not has_stairs_aside(judge, judge.samples.level(LEVELS - 1).step)
         at_kink, verdict = (
             False,
             "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE,
