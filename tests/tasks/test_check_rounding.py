@@ -22,6 +22,7 @@ CANCELLED = [
     ("var x = 1e-9; y = (sin(x) - x) / x**3", "sin"),
     ("var x = [1e-8, 2.0]; y = (1 - cos(x[0])) / x[0]**2 * x[1]", "cos"),
     ("var x = 0.3; a = x; for i in range(60) { a = 3.99 * a * (1 - a) }; y = a", ""),
+    ("var x = 3.00000001; y = (x**2 - 9) / (x - 3)", "**"),
 ]
 
 
@@ -39,6 +40,34 @@ def test_a_gradient_without_digits_is_undecided(
 
 def test_a_zero_that_rounding_made_is_undecided() -> None:
     found = run("var x = 1e16; y = ((x + 1) - x) * x", methods=ALL)  # whose derivative is 1
+    assert [result.verdict for result in found.results] == [UNDECIDED]
+
+
+@pytest.mark.parametrize("constant", ["(1 - cos(1e-6))", "log(cos(0.001))", "(1e16 + 1 - 1e16)"])
+def test_what_constants_lose_is_no_error_of_a_gradient(constant: str) -> None:
+    found = run(f"var x = 2.0; y = x**2 * {constant}", methods=ALL)
+    assert [result.verdict for result in found.results] == [VERIFIED]
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (
+            "var x = 1e300; y = x * exp(-x / 1e300)",
+            "the numbers are too large for the complex step",
+        ),
+        ("var x = [1e300, 1e300]; y = norm(x)", "the numbers are too large for the complex step"),
+        ("var x = -1.0000000001; y = gamma(x)", "an operation loses digits at complex numbers"),
+    ],
+)
+def test_a_complex_step_that_says_nothing(program: str, reason: str) -> None:
+    found = run(program, methods=ALL)
+    assert [result.verdict for result in found.results] == [VERIFIED]
+    assert finding(found, "complex").reason == reason
+
+
+def test_at_the_smallest_number_there_is_no_step() -> None:
+    found = run("var x = 5e-324; y = sqrt(x)")
     assert [result.verdict for result in found.results] == [UNDECIDED]
 
 

@@ -43,8 +43,7 @@ class Numbers:
 
     def __init__(self) -> None:
         self.context = mpmath.MPContext()
-        self.functions = _functions(self.context) | {"Equality": self._equal}
-        self.is_on_edge = False  # whether numbers were equal that a form compares, at this point
+        self.functions = _functions(self.context)
         self._places: dict[Any, int] = {}
         self._steps: list[Step | None] = []  # of the part with each place; of a symbol none
         self._orders: dict[Any, list[int]] = {}
@@ -57,7 +56,7 @@ class Numbers:
         some more."""
         self._digits = self.context.dps = digits + GUARD
         if point != self._point:
-            self._point, self._known, self.is_on_edge = dict(point), {}, False
+            self._point, self._known = dict(point), {}
         is_new = digits not in self._known
         self._values = self._known.setdefault(digits, {})
         for symbol, value in point.items() if is_new else ():
@@ -133,11 +132,6 @@ class Numbers:
             raise OddError
         return value
 
-    def _equal(self, a: Any, b: Any) -> bool:
-        is_equal = bool(a == b)
-        self.is_on_edge |= is_equal
-        return is_equal
-
     def _by_sympy(self, form: Any) -> Any:
         known = {s: self._of_sympy(self._values[self._places[s]]) for s in form.free_symbols}
         return evaluated(bottom_up(form), known, self._digits - GUARD)
@@ -165,6 +159,7 @@ def _functions(context: Any) -> dict[str, Callable[..., Any]]:
         "LessThan": operator.le,
         "StrictGreaterThan": operator.gt,
         "GreaterThan": operator.ge,
+        "Equality": operator.eq,
         "Unequality": operator.ne,
         "Not": operator.not_,
         "And": lambda *conditions: all(conditions),

@@ -22,7 +22,9 @@ CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
 SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of logarithms it is 1
-LAST, SAME = 4, 0.01  # levels at which a function rises by as much, but for this share: it jumps
+# Levels at which a function rises by as much, but for this share, so that it jumps; or goes as
+# steeply, so that it is smooth there.
+LAST, SAME = 4, 0.01
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -266,6 +268,10 @@ def _limit(quotients: list[tuple[float, float]]) -> Estimate:
     """The limit of one-sided quotients. Their errors are a series in the step, or begin with a
     fraction of its power, as of `abs(x)**1.5` at 0; an infinite error where they diverge."""
     by_series, by_ratio = ridders(iter(quotients), 1), aitken(quotients)
+    last = quotients[-LAST:]
+    nearest, near = last[-1][0], SAME * abs(last[-1][0])
+    if all(abs(q - nearest) <= near for q, _ in last) and abs(by_series.value - nearest) > 2 * near:
+        by_series = ridders(iter(last), 1)  # larger steps lead across jumps
     diverges = math.isfinite(by_ratio.value) and math.isinf(by_ratio.error)
     largest = max((abs(q) for q, _ in quotients if math.isfinite(q)), default=0.0)
     if diverges and by_series.error > CONVERGED * largest:

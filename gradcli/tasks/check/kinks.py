@@ -32,8 +32,8 @@ STEP = 2.0**-20  # times the reach of a variable
 SHRINK = 16.0
 CLOSER = 2.0**-20  # times that step: where it has to be seen, too
 JUMP = 1e-4  # of a slope
-# A slope grows as much where the step shrinks at a jump by as much to both sides, and at an infinite
-# slope, as of `cbrt` at 0.
+# By as much a slope grows as the step shrinks: at a jump by as much to both sides, or where it is
+# infinite, as that of `cbrt` at 0.
 GROWS = 1.5
 # What an operation does within a step: its derivative jumps; it leads beyond the edge of a domain
 # or to what isn't finite; nothing; nothing that could be seen for rounding errors.

@@ -179,10 +179,9 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
     if not judge.direction.where.startswith(" ") and not _is_between(judge.ours, kink):
         # The conventions at kinks hold for each operation, and needn't add up. SymPy's forms have
         # the same ones.
-        apart = abs(kink.left - kink.right)
-        is_smooth = apart <= SLACK * max(
-            abs(kink.left), abs(kink.right)
-        ) and not has_stairs_aside(judge, judge.samples.level(LEVELS - 1).step)
+        is_smooth = _is_smooth(kink) and not has_stairs_aside(
+            judge, judge.samples.level(LEVELS - 1).step
+        )
         at_kink, verdict = (
             False,
             "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE,
@@ -216,6 +215,8 @@ def _is_smoothed(judge: Judge, kink: Kink, row: Row) -> bool:
     are the gradient, and an independent method agrees. One that disagrees then says what the slopes
     contradict, too, or for a gradient of 0 what is none, as the complex step of `abs(x)**1.5`; it
     becomes inconclusive."""
+    if judge.is_lost and not any(f.verdict == DISAGREE for f in row.values()):
+        return _is_smooth(kink)  # rounding is all that there is to say
     near = SMALL * max(abs(judge.ours), judge.natural)
     nothing = 0.0 if judge.ours else ROUNDED * judge.natural
     is_smoothed = (
@@ -227,6 +228,12 @@ def _is_smoothed(judge: Judge, kink: Kink, row: Row) -> bool:
         reason = f"`{kink.operation}` has a kink in line {kink.span.line}, and the output none"
         settle([row], INCONCLUSIVE, reason)
     return is_smoothed
+
+
+def _is_smooth(kink: Kink) -> bool:
+    """Whether the slopes to both sides are the same."""
+    apart = abs(kink.left - kink.right)
+    return apart <= SLACK * max(abs(kink.left), abs(kink.right)) < math.inf
 
 
 def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:

@@ -35,8 +35,7 @@ from .point import Case
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 from .trust import REPEATS, digits, lost, wobble
 
-# Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
-# float32.
+# Of what adds up to a derivative: how far two right answers may be apart, in float64 and float32.
 CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
 # Of a natural derivative: what is none, and what rounding errors may make of none.
 SMALL, ROUNDED = 1e-7, 1e-11
@@ -147,9 +146,7 @@ class Judge:
             is_tiny = max(abs(self.ours), abs(estimate.value)) <= negligible(self.case.point.eps)
             found.verdict = INCONCLUSIVE if is_tiny else DISAGREE
             found.reason = "numbers as small as these underflow" if is_tiny else ""
-        elif (
-            self.order == 1 and found.method in EXACT and error > ILL * abs(self.ours) > 0
-        ):
+        elif self.order == 1 and found.method in EXACT and error > ILL * abs(self.ours) > 0:
             found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def rounding_error(self) -> float:
@@ -159,6 +156,11 @@ class Judge:
                 measured = wobble(self.case, self.direction)
             self.known_rounding = self.noise / SAFETY if measured is None else measured
         return self.known_rounding
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether rounding errors are known to leave no digit of a derivative."""
+        return SAFETY * (self.known_rounding or 0.0) > LAST_DIGIT * abs(self.ours) > 0
 
     def weigh_rounding(self, row: dict[str, Finding]) -> None:
         """Doubts the complex step, which rounds as the program does, where SymPy doesn't confirm
@@ -189,8 +191,7 @@ class Judge:
             found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def resolution(self, scale: float) -> float:
-        """What a method has to resolve of a derivative to say anything; of one that is 0, a small
-        part of what is natural."""
+        """What a method has to resolve of a derivative; of a zero a part of what is natural."""
         if self.ours:
             return RELIABLE * scale
         return max(RELIABLE * scale, SMALL * self.natural, negligible(self.case.point.eps))
