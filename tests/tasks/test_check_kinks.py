@@ -135,6 +135,15 @@ def test_a_gradient_by_convention_that_is_none_is_wrong() -> None:
     )
 
 
+def test_a_rule_is_blamed_for_the_kinks_in_its_function_alone() -> None:
+    """The conventions at a tie of `sort` aren't those of the function before it."""
+    right = "fn a(x) { return x**2 } backward (dy) { return 2 * dy * x }; "
+    ties = "var x = [1.0, 1.0, 1.0]; y = sum(sort(a(x)) * [0.5, -0.6, 0.4])"
+    assert [result.verdict for result in run(right + ties).results] == ["undecided"]
+    wrong = "fn a(x) { return abs(x) } backward (dy) { return 5 * dy }; "
+    assert [r.verdict for r in run(wrong + "var x = 0.0; y = a(x)").results] == ["wrong"]
+
+
 def test_a_kink_hides_no_wrong_rule() -> None:
     found = run(WRONG + "var x = 0.0\ny = square(x + 1.0) + abs(x)")
     assert [b.operation for b in found.blamed] == ["square"]

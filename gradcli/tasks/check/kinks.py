@@ -87,6 +87,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             left,
             right,
             curve,
+            tuple([call.function for call in step.calls]),
         )
         for step, operand in found.values()
     ]

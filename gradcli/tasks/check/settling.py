@@ -73,7 +73,7 @@ def explain(
             places = kinks(judge, conditions)
             if places and not _is_smoothed(judge, places[0], row):
                 found.kinks += [kink for kink in places if kink not in found.kinks]
-                _settle_kink(judge, row, places[0], found, recheck)
+                _settle_kink(judge, row, places, found, recheck)
             else:
                 look_for_obstacles(judge, row, step)
 
@@ -170,10 +170,12 @@ def _gap(found: Finding) -> float:
 # ---- kinks ---------------------------------------------------------------------------------------
 
 
-def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Recheck) -> None:
-    """The findings at a kink. There is no derivative to agree with; but the gradient lies between
+def _settle_kink(
+    judge: Judge, row: Row, places: list[Kink], found: Check, recheck: Recheck
+) -> None:
+    """The findings at kinks. There is no derivative to agree with; but the gradient lies between
     the slopes to both sides, and beside the kink it is verified like any other."""
-    case, variable = judge.case, judge.direction.variable
+    case, variable, kink = judge.case, judge.direction.variable, places[0]
     place = f"a kink of `{kink.operation}` in line {kink.span.line}"
     verdict, at_kink, reason = INCONCLUSIVE, True, place
     if not judge.direction.where.startswith(" ") and not _is_between(judge.ours, kink):
@@ -182,10 +184,9 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
         is_smooth = _is_smooth(kink) and not has_stairs_aside(
             judge, judge.samples.level(LEVELS - 1).step
         )
-        at_kink, verdict = (
-            False,
-            "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE,
-        )
+        own = {call.site.op.name for call in case.history.own_rules}
+        is_own = any(own.intersection(place.functions) for place in places)
+        at_kink, verdict = False, "" if is_smooth else DISAGREE if is_own else INCONCLUSIVE
         slopes = f"{kink.left:.6g} to the left and {kink.right:.6g} to the right"
         reason = f"{place}, where the slopes are {slopes}, and none is {judge.ours:.6g}"
     else:
