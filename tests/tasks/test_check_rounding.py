@@ -3,8 +3,12 @@ and blames no rule for them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import pytest
 
+import gradcli
 from gradcli.tasks.check.methods import METHODS
 from gradcli.tasks.check.results import DISAGREE, UNDECIDED, VERIFIED, WRONG
 
@@ -64,6 +68,31 @@ def test_a_complex_step_that_says_nothing(program: str, reason: str) -> None:
     found = run(program, methods=ALL)
     assert [result.verdict for result in found.results] == [VERIFIED]
     assert finding(found, "complex").reason == reason
+
+
+@pytest.fixture
+def rough() -> Iterator[None]:
+    """Registered functions of few digits, the one with a right rule, the other with a wrong one."""
+    for name, factor in ("rough", 2.0), ("rough_and_wrong", 2.1):
+        gradcli.register(
+            name,
+            "x",
+            "The square, to the digits of float32.",
+            lambda x: np.float64(np.float32(x**2)),
+            partials=[lambda m, y, x, factor=factor: factor * x],
+        )
+    yield
+    gradcli.unregister("rough")
+    gradcli.unregister("rough_and_wrong")
+
+
+@pytest.mark.usefixtures("rough")
+@pytest.mark.parametrize("at", [1.3, -0.7, 2.0])
+def test_an_operation_of_few_digits_is_verified_to_those(at: float) -> None:
+    (result,) = run(f"var x = {at}; y = rough(x)", methods=ALL).results
+    assert (result.verdict, result.digits) == (VERIFIED, 4)
+    (result,) = run(f"var x = {at}; y = rough_and_wrong(x)", methods=ALL).results
+    assert result.verdict == WRONG
 
 
 def test_at_the_smallest_number_there_is_no_step() -> None:

@@ -25,6 +25,9 @@ SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of
 # Levels at which a function rises by as much, but for this share, so that it jumps; or goes as
 # steeply, so that it is smooth there.
 LAST, SAME = 4, 0.01
+AROUND = range(-2, 7)  # levels: stairs may be larger than a step
+ROUGH = 8.0  # last places of the output
+SMOOTH = 2.0**-16  # of the largest step: where nothing is left of third derivatives
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -93,6 +96,23 @@ class Samples:
         by_step = self.grain / 2 * _quotient(abs(up - down), (1 if side else 2) * step)
         floor = 0.0 if side else self.floor
         return max(last_places, floor, smallest(self.eps)) + by_step
+
+    def allow_for_roughness(self, step: float) -> bool:
+        """Measures the error of the output around a step by differences in which what is smooth
+        cancels; returns whether that is more than was known: of a function that rounds inside to
+        less than its last places, or ends a search."""
+        steps = [step * SHRINK**k for k in AROUND]
+        steps = [h for h in steps if h <= max(step, SMOOTH * self.first)]
+        ends = [(self.function(h) - self.value, self.function(-h) - self.value) for h in steps]
+        rests = [
+            abs((a + sign * b) - ratio * (c + sign * d)) / (2 + 2 * ratio)
+            for (c, d), (a, b) in pairwise(ends)
+            for sign, ratio in ((1, SHRINK**2), (-1, SHRINK))
+        ]
+        found = max(rest if math.isfinite(rest) else 0.0 for rest in rests)
+        is_rough = found > max(self.floor, ROUGH * self.eps * abs(self.value))
+        self.floor = found if is_rough else self.floor
+        return is_rough
 
     def rise(self, k: int) -> float:
         """The change of the output at a level."""

@@ -28,7 +28,8 @@ from .results import (
     Kink,
 )
 from .second import SecondJudge
-from .verdicts import ROUNDED, SMALL, Judge
+from .trust import lost
+from .verdicts import ROUNDED, SAFETY, SMALL, Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
@@ -67,6 +68,7 @@ def explain(
     with running():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
+            weigh_gaps(judge, row)
             step = look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
@@ -124,6 +126,18 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
     return not any(f.verdict == DISAGREE for row in rows for f in row.values())
 
 
+def weigh_gaps(judge: Judge, row: Row) -> None:
+    """Where differences disagree by no more than rounding errors move the derivative, they say
+    nothing."""
+    for method in judge.by_steps:
+        found = row.get(method)
+        if found is not None and found.verdict == DISAGREE:
+            error = judge.rounding_error()
+            if _gap(found) <= SAFETY * error:
+                found.verdict = INCONCLUSIVE
+                found.reason = lost(judge.case, judge.direction, error, judge.ours)
+
+
 def look_finer(judge: Judge, row: Row) -> float:
     """Where differences disagree, asks whether they contradict the derivative at steps that are
     small enough for the function. If they don't, they begin again with such steps, as for `sin` at
@@ -154,6 +168,9 @@ def look_for_obstacles(judge: Judge, row: Row, step: float) -> None:
     """Settles findings of differences that contradict a derivative at a step, where something else
     is behind that, and that of the complex step where SymPy, with its 50 digits, contradicts it.
     Where SymPy, whose numbers don't underflow, disagrees, says whether the program's do."""
+    if step and judge.order == 1 and judge.allow_for_roughness(step):
+        apart = [m for m in judge.by_steps if m in row and row[m].verdict == DISAGREE]
+        row.update((method, judge.finding(method)) for method in apart)
     if step and (reason := obstacle(judge, step)):
         settle([row], INCONCLUSIVE, reason, judge.by_steps)
     if "sympy" in row and row["sympy"].verdict == AGREE:

@@ -117,7 +117,7 @@ class Judge:
         )
         floor = self.floor(scale) if found.method in EXACT else self.coarse_floor(scale)
         error = max(estimate.error, self.known_rounding or 0.0)
-        if gap > max(SAFETY * error + floor, given):
+        if found.method not in self.by_steps and gap > max(SAFETY * error + floor, given):
             error = max(error, self.rounding_error())
         found.error, tolerance = error, max(SAFETY * error + floor, given)
         found.tolerance = tolerance
@@ -136,9 +136,8 @@ class Judge:
             found.reason = ZERO
         elif found.method != "forward" and tolerance > known:
             found.verdict = INCONCLUSIVE
-            is_lost = found.method in EXACT or error > estimate.error
             error = max(error, tolerance / SAFETY)
-            if is_lost and self.order == 1 and self.ours:
+            if found.method in EXACT and self.order == 1 and self.ours:
                 found.reason = lost(self.case, self.direction, error, self.ours)
             else:
                 found.reason = f"the noise floor: its error is about {error:.1g}"
@@ -302,6 +301,12 @@ class Judge:
         self.samples.floor = self.known_noise = floor
         return True
 
+    def allow_for_roughness(self, step: float) -> bool:
+        """Measures how rough the output is around a step; returns whether that is news."""
+        is_rough = self.samples.allow_for_roughness(step)
+        self.known_noise = self.samples.floor
+        return is_rough
+
     def use_trace(self) -> None:
         """From now on differences are taken along the trace, with what gradients don't flow through
         as it was."""
@@ -372,9 +377,6 @@ def _compare_orders(judge: Judge, found: Finding) -> None:
         SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0
     ):
         found.verdict, found.reason = DISAGREE, ""
-        if room <= SAFETY * (error := judge.rounding_error()):
-            found.verdict = INCONCLUSIVE
-            found.reason = lost(judge.case, judge.direction, error, judge.ours)
     elif math.isnan(order) or room > enough:
         found.verdict, found.reason = INCONCLUSIVE, "the noise floor: no order can be told"
     elif order < 1.7:
