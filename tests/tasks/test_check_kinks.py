@@ -20,6 +20,11 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         ("var x = 1.0; if x < 1.0 { y = 5 * x } else { y = x + 4.0 }", "<", 5.0, 1.0),
         ("var x = 1.0; y = clip(x, 0.0, 1.0)", "clip", 1.0, 0.0),
         ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
+        # Jumps, of which rounding errors beside the kink are none, nor what lies far from it.
+        ("var x = 2.0; y = round(x + 0.5) * x", "round", 2.0, math.inf),
+        ("var x = 1e3; y = trunc(x) + x", "trunc", math.inf, 1.0),
+        ("var x = 100.0; y = -trunc(x - 2.0)", "trunc", -math.inf, 0.0),
+        ("var x = 0.0; y = trunc(cos(x))", "trunc", math.inf, -math.inf),
         # Ints: as numbers, and as what decides an index, a count, or a branch.
         ("var x = 2.0; y = int64(x) * x", "int64", math.inf, 2.0),
         ("var x = 2.0; y = argmax([x, 2.0]) * x", "argmax", -math.inf, 0.0),
@@ -34,6 +39,7 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         ("var x = 0.0; y = sum(abs([x, 1e200]) * [2.0, 1e-200])", "abs", -2.0, 2.0),
         ("var x = 0.0; y = cbrt(x * x)", "cbrt", -math.inf, math.inf),
         ("var x = 0.0; y = 1e-12 * cbrt(x * x)", "cbrt", -math.inf, math.inf),
+        ("var x = 0.0; y = cbrt(x)**2", "cbrt", -math.inf, math.inf),
         # Slopes that come near their limits as slowly as a root, or, as a logarithm, have none.
         ("var x = 0.0; a = abs(x); y = 1.0 + a + a**1.5", "abs", -1.0, 1.0),
         ("var x = 0.0; y = relu(x) + x**2 * cbrt(x)", "relu", 0.0, 1.0),
@@ -45,7 +51,7 @@ def test_kinks_are_found_and_are_no_failures(
 ) -> None:
     found = run(text)
     assert "disagree" not in {f.verdict for f in found.findings}
-    (kink,) = found.kinks
+    kink, *_ = found.kinks
     assert (kink.operation, kink.variable) == (operation, "x")
     assert (kink.left, kink.right) == (
         pytest.approx(left, rel=1e-6),
@@ -65,7 +71,7 @@ def test_kinks_are_found_and_are_no_failures(
 )
 def test_an_output_may_have_a_value_to_one_side_alone(other: str) -> None:
     found = run(f"var x = 1.5; if x <= 1.5 {{ y = x * x }} else {{ {other} }}; output y")
-    (kink,) = found.kinks
+    kink, *_ = found.kinks
     assert kink.left == pytest.approx(3.0, rel=1e-6)
     assert math.isnan(kink.right)
     assert found.exit_code == 0
@@ -109,6 +115,33 @@ def test_a_jump_by_as_much_to_both_sides_verifies_nothing() -> None:
 def test_ints_are_no_kink_beside_their_jump(output: str, at: float) -> None:
     found = run(f"var x = {at}; y = {output}")
     assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
+
+
+def test_a_jump_is_no_kink_beside_it() -> None:
+    found = run("var x = 1.9999999999; y = floor(x) * x + abs(x - 1.99999999992)")
+    assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
+
+
+def test_slopes_over_many_jumps_contradict_nothing() -> None:
+    found = run("var x = 1e3; y = fmod(x, 1e-8)")
+    assert [result.verdict for result in found.results] == ["undecided"]
+
+
+def test_a_gradient_by_convention_that_is_none_is_wrong() -> None:
+    found = run("var x = 0.0; y = cbrt(x)**3")
+    assert [result.verdict for result in found.results] == ["wrong"]
+    assert "the slopes are 1 to the left and 1 to the right, and none is 0" in (
+        finding(found, "differences").reason
+    )
+
+
+def test_a_rule_is_blamed_for_the_kinks_in_its_function_alone() -> None:
+    """The conventions at a tie of `sort` aren't those of the function before it."""
+    right = "fn a(x) { return x**2 } backward (dy) { return 2 * dy * x }; "
+    ties = "var x = [1.0, 1.0, 1.0]; y = sum(sort(a(x)) * [0.5, -0.6, 0.4])"
+    assert [result.verdict for result in run(right + ties).results] == ["kink"]
+    wrong = "fn a(x) { return abs(x) } backward (dy) { return 5 * dy }; "
+    assert [r.verdict for r in run(wrong + "var x = 0.0; y = a(x)").results] == ["wrong"]
 
 
 def test_a_kink_hides_no_wrong_rule() -> None:

@@ -89,6 +89,12 @@ def test_second_derivatives(text: str) -> None:
     }
 
 
+def test_sympy_has_no_second_derivative_of_a_value_at_one_point_alone() -> None:
+    found = run("var x = 0.0; y = sinc(x)", order=2, methods=tuple(METHODS))
+    expected = {"complex": "agree", "differences": "agree", "sympy": "skipped"}
+    assert verdicts(found, order=2) == expected
+
+
 def test_a_wrong_second_derivative() -> None:
     """A rule whose value is right, and whose own derivative isn't."""
     text = "fn f(x) { return x**3 } backward (dy) { return dy * (3 * x * detach(x)) }\nvar x = 1.5\ny = f(x)"

@@ -3,8 +3,12 @@ and blames no rule for them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import pytest
 
+import gradcli
 from gradcli.tasks.check.methods import METHODS
 from gradcli.tasks.check.results import DISAGREE, UNDECIDED, VERIFIED, WRONG
 
@@ -22,6 +26,7 @@ CANCELLED = [
     ("var x = 1e-9; y = (sin(x) - x) / x**3", "sin"),
     ("var x = [1e-8, 2.0]; y = (1 - cos(x[0])) / x[0]**2 * x[1]", "cos"),
     ("var x = 0.3; a = x; for i in range(60) { a = 3.99 * a * (1 - a) }; y = a", ""),
+    ("var x = 3.00000001; y = (x**2 - 9) / (x - 3)", "**"),
 ]
 
 
@@ -39,6 +44,59 @@ def test_a_gradient_without_digits_is_undecided(
 
 def test_a_zero_that_rounding_made_is_undecided() -> None:
     found = run("var x = 1e16; y = ((x + 1) - x) * x", methods=ALL)  # whose derivative is 1
+    assert [result.verdict for result in found.results] == [UNDECIDED]
+
+
+@pytest.mark.parametrize("constant", ["(1 - cos(1e-6))", "log(cos(0.001))", "(1e16 + 1 - 1e16)"])
+def test_what_constants_lose_is_no_error_of_a_gradient(constant: str) -> None:
+    found = run(f"var x = 2.0; y = x**2 * {constant}", methods=ALL)
+    assert [result.verdict for result in found.results] == [VERIFIED]
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (
+            "var x = 1e300; y = x * exp(-x / 1e300)",
+            "the numbers are too large for the complex step",
+        ),
+        ("var x = [1e300, 1e300]; y = norm(x)", "the numbers are too large for the complex step"),
+        ("var x = -1.0000000001; y = gamma(x)", "an operation loses digits at complex numbers"),
+    ],
+)
+def test_a_complex_step_that_says_nothing(program: str, reason: str) -> None:
+    found = run(program, methods=ALL)
+    assert [result.verdict for result in found.results] == [VERIFIED]
+    assert finding(found, "complex").reason == reason
+
+
+@pytest.fixture
+def rough() -> Iterator[None]:
+    """Registered functions of few digits, the one with a right rule, the other with a wrong one."""
+    for name, factor in ("rough", 2.0), ("rough_and_wrong", 2.1):
+        gradcli.register(
+            name,
+            "x",
+            "The square, to the digits of float32.",
+            lambda x: np.float64(np.float32(x**2)),
+            partials=[lambda m, y, x, factor=factor: factor * x],
+        )
+    yield
+    gradcli.unregister("rough")
+    gradcli.unregister("rough_and_wrong")
+
+
+@pytest.mark.usefixtures("rough")
+@pytest.mark.parametrize("at", [1.3, -0.7, 2.0])
+def test_an_operation_of_few_digits_is_verified_to_those(at: float) -> None:
+    (result,) = run(f"var x = {at}; y = rough(x)", methods=ALL).results
+    assert (result.verdict, result.digits) == (VERIFIED, 4)
+    (result,) = run(f"var x = {at}; y = rough_and_wrong(x)", methods=ALL).results
+    assert result.verdict == WRONG
+
+
+def test_at_the_smallest_number_there_is_no_step() -> None:
+    found = run("var x = 5e-324; y = sqrt(x)")
     assert [result.verdict for result in found.results] == [UNDECIDED]
 
 

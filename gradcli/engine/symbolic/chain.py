@@ -92,7 +92,8 @@ class Chain:
     ) -> Any:
         """The derivative at a point where symbols move at these rates; where `other` ones are
         given, its derivative along those: a number of mpmath's. nan where SymPy has no number for
-        it. Raises UnknownError."""
+        it. Raises UnknownError, also for a second derivative where a form has a value for this
+        point alone, as that of `sinc` at 0."""
         known = {symbol: point[symbol] for symbol in self.sources if symbol in point}
         found = self._slope(known, rates, other, digits)
         for factor in (2, 4, 8):
@@ -165,6 +166,8 @@ class Chain:
         both: dict[Any, Any] = {}  # how fast the rates along the one change along the other
         for name, part, slopes, bends in self._links(rates, other or {}):
             values = [(symbol, numbers.of(slope)) for symbol, slope in slopes]
+            if any(map(self._is_met, (bend for _, _, bend in bends))):
+                raise UnknownError
             bent = [numbers.of(bend) * one[a] * two[b] for a, b, bend in bends]
             for moving, more in ((one, []), (two, []), (both, bent)):
                 terms = [value * moving[s] for s, value in values if s in moving] + more
@@ -173,6 +176,11 @@ class Chain:
             if name is not None:
                 numbers.set(name, numbers.of(part))
         return (one if other is None else both).get(None, 0)
+
+    def _is_met(self, form: Any) -> bool:
+        """Whether a form has a value for this point alone."""
+        of = self._numbers.of
+        return any(of(met.lhs) == of(met.rhs) for met in form.atoms(sympy.Eq))
 
 
 def rates_of(symbols: Any, vector: Any) -> dict[Any, Any]:

@@ -52,6 +52,7 @@ class Forms:
     earlier   symbols of states that a variable had before it was updated, by its name
     names     symbols for large parts of forms, where there may be such
     notes     what is only true along the path taken, once for each place
+    constants  of how many operations on constants a number is made that still has a form
     Raises GradcliError (E408) for sources of more than MAX_TOTAL elements.
     of        raises GradcliError: E340 at an operation that has no form, E408 where a form outgrows
               `limit` nodes
@@ -64,10 +65,12 @@ class Forms:
         number: Callable[[Any], Any] = exact,
         limit: int = MAX_FORM,
         names: Names | None = None,
+        constants: int = MAX_NUMBER,
     ) -> None:
         assert isinstance(run.trace, FormTrace)
         self.trace = run.trace
         self.number, self.budget, self.names = number, Budget(limit), names
+        self.constants = constants
         self.symbols: dict[str, Any] = {}
         self.point: dict[Any, Any] = {}
         self.earlier: dict[str, list[Any]] = {}
@@ -190,7 +193,7 @@ class Forms:
             n = pending.pop()
             if n < 0 or n in needed or n in self._forms:
                 continue
-            if self.trace.weights.get(n, 0) > MAX_NUMBER and not isinstance(
+            if self.trace.weights.get(n, 0) > self.constants and not isinstance(
                 self.trace.results[n], list
             ):
                 self._forms[n] = self.constant(self.trace.results[n])

@@ -165,6 +165,7 @@ def _is_contradicted(found: Slopes, samples: Samples, rule: Callable[[float], fl
     """Whether differences say that a rule is wrong at steps that are small enough for the
     operation, too."""
     gap = abs(found.ours - found.theirs)
+    samples.allow_for_roughness(samples.level(finest_level(samples, gap)).step)
     return held_against(samples, finest_level(samples, gap), rule, found.ours, gap) == CONTRADICTED
 
 

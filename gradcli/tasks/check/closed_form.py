@@ -174,7 +174,8 @@ def _forms(point: Point) -> Any:
         execution = form_execution(program.keeping, point.inputs, names=point.answer.sources)
         try:
             answer = program.answer(execution.execute(), point.answer.targets)
-            forms = Forms(execution.run, answer.sources, binary, MAX_NODES, Names(LONG))
+            # Numbers that the program computes of constants are rounded for every method.
+            forms = Forms(execution.run, answer.sources, binary, MAX_NODES, Names(LONG), 0)
             point.forms = forms, answer
         except GradcliError as error:
             point.forms = _said(error.diagnostics[0])

@@ -21,11 +21,13 @@ def tiny_step(reach: float) -> float:
     return max(TINY_STEP * min(reach, 1.0), 1e-306)
 
 
-def verify_no_underflow(derivative: float, step: float) -> None:
+def verify_no_underflow(derivative: float, step: float, reach: float) -> None:
     """Raises SkippedError where the complex step would move the output by less than the smallest
-    floats."""
+    floats, or is so small beside a variable of the size `reach`."""
     if derivative and abs(derivative) * step < TINIEST:
         raise SkippedError("the numbers are too small for the complex step")
+    if step < TINIEST * reach:
+        raise SkippedError("the numbers are too large for the complex step")
 
 
 def verify_no_tiny_numbers(case: Case) -> None:

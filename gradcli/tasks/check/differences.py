@@ -22,6 +22,12 @@ CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
 SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of logarithms it is 1
+# Levels at which a function rises by as much, but for this share, so that it jumps; or goes as
+# steeply, so that it is smooth there.
+LAST, SAME = 4, 0.01
+AROUND = range(-2, 7)  # levels: stairs may be larger than a step
+ROUGH = 8.0  # last places of the output
+SMOOTH = 2.0**-16  # of the largest step: where nothing is left of third derivatives
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -77,13 +83,36 @@ class Samples:
                 self._found.append(Beside(h, self.function(h), self.function(-h)))
         return self._found[k]
 
-    def noise(self, k: int) -> float:
-        """The rounding error of the output at a level, on the sides where it has a value."""
+    def noise(self, k: int, side: int = 0) -> float:
+        """The rounding error of the output at a level, on the sides where it has a value. On one
+        side, 1 or -1, that of its last places alone: rounding inside may lead across a jump, which
+        is what sides are looked at for."""
         step, *ends = self.level(k)
-        up, down = (end if math.isfinite(end) else self.value for end in ends)
+        up, down = (
+            end if math.isfinite(end) and side in (0, way) else self.value
+            for way, end in zip((1, -1), ends, strict=True)
+        )
         last_places = 2 * self.eps * max(abs(up), abs(down), abs(self.value))
-        by_step = self.grain / 2 * _quotient(abs(up - down), 2 * step)
-        return max(last_places, self.floor, smallest(self.eps)) + by_step
+        by_step = self.grain / 2 * _quotient(abs(up - down), (1 if side else 2) * step)
+        floor = 0.0 if side else self.floor
+        return max(last_places, floor, smallest(self.eps)) + by_step
+
+    def allow_for_roughness(self, step: float) -> bool:
+        """Measures the error of the output around a step by differences in which what is smooth
+        cancels; returns whether that is more than was known: of a function that rounds inside to
+        less than its last places, or ends a search."""
+        steps = [step * SHRINK**k for k in AROUND]
+        steps = [h for h in steps if h <= max(step, SMOOTH * self.first)]
+        ends = [(self.function(h) - self.value, self.function(-h) - self.value) for h in steps]
+        rests = [
+            abs((a + sign * b) - ratio * (c + sign * d)) / (2 + 2 * ratio)
+            for (c, d), (a, b) in pairwise(ends)
+            for sign, ratio in ((1, SHRINK**2), (-1, SHRINK))
+        ]
+        found = max(rest if math.isfinite(rest) else 0.0 for rest in rests)
+        is_rough = found > max(self.floor, ROUGH * self.eps * abs(self.value))
+        self.floor = found if is_rough else self.floor
+        return is_rough
 
     def rise(self, k: int) -> float:
         """The change of the output at a level."""
@@ -232,10 +261,26 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 
 
 def _one_side(samples: Samples, side: int) -> Estimate:
-    levels = ((k, samples.level(k)) for k in range(LEVELS))
-    ends = ((k, b, b.up - samples.value if side > 0 else samples.value - b.down) for k, b in levels)
+    levels = [samples.level(k) for k in range(LEVELS)]
+    rises = [b.up - samples.value if side > 0 else samples.value - b.down for b in levels]
+    noises = [samples.noise(k, side) for k in range(LEVELS)]
+    if _jumps(rises, noises):
+        return Estimate(_quotient(rises[-1], levels[-1].step), math.inf)
     return _limit(
-        [(_quotient(rise, b.step), _quotient(samples.noise(k), b.step)) for k, b, rise in ends]
+        [
+            (_quotient(rise, b.step), _quotient(noise, b.step))
+            for rise, noise, b in zip(rises, noises, levels, strict=True)
+        ]
+    )
+
+
+def _jumps(rises: Sequence[float], noises: Sequence[float]) -> bool:
+    """Whether a function rises by as much however small the step is."""
+    last = list(zip(rises[-LAST:], noises[-LAST:], strict=True))
+    jumps = [low - (high - low) / (SHRINK - 1) for (high, _), (low, _) in pairwise(last)]
+    least = CLEAR * max(noise for _, noise in last)
+    return min(map(abs, jumps)) > least and all(
+        abs(jump - jumps[-1]) <= SAME * abs(jumps[-1]) for jump in jumps
     )
 
 
@@ -243,8 +288,13 @@ def _limit(quotients: list[tuple[float, float]]) -> Estimate:
     """The limit of one-sided quotients. Their errors are a series in the step, or begin with a
     fraction of its power, as of `abs(x)**1.5` at 0; an infinite error where they diverge."""
     by_series, by_ratio = ridders(iter(quotients), 1), aitken(quotients)
+    last = quotients[-LAST:]
+    nearest, near = last[-1][0], SAME * abs(last[-1][0])
+    if all(abs(q - nearest) <= near for q, _ in last) and abs(by_series.value - nearest) > 2 * near:
+        by_series = ridders(iter(last), 1)  # larger steps lead across jumps
     diverges = math.isfinite(by_ratio.value) and math.isinf(by_ratio.error)
-    if diverges and by_series.error > CONVERGED * abs(by_series.value):
+    largest = max((abs(q) for q, _ in quotients if math.isfinite(q)), default=0.0)
+    if diverges and by_series.error > CONVERGED * largest:
         return by_ratio
     return min(by_series, by_ratio, key=lambda found: found.error)
 
@@ -261,7 +311,7 @@ def _bend(samples: Samples, slope: float, side: int) -> Estimate:
         [
             (
                 _quotient(2 * (end - samples.value - side * b.step * slope), b.step**2),
-                _quotient(2 * samples.noise(k), b.step**2),
+                _quotient(2 * samples.noise(k, side), b.step**2),
             )
             for k, (b, end) in enumerate(zip(levels, ends, strict=True))
         ]

@@ -10,6 +10,7 @@ of numbers, as `int64` at 2, which indices and counts are made of.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -31,7 +32,9 @@ STEP = 2.0**-20  # times the reach of a variable
 SHRINK = 16.0
 CLOSER = 2.0**-20  # times that step: where it has to be seen, too
 JUMP = 1e-4  # of a slope
-STAYS = 0.5  # of a difference of both sides, where a function jumps by as much to each
+# By as much a slope grows as the step shrinks: at a jump by as much to both sides, or where it is
+# infinite, as that of `cbrt` at 0.
+GROWS = 1.5
 # What an operation does within a step: its derivative jumps; it leads beyond the edge of a domain
 # or to what isn't finite; nothing; nothing that could be seen for rounding errors.
 BENDS, ENDS, SMOOTH, DROWNED = "bends", "ends", "smooth", "drowned"
@@ -42,6 +45,8 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
     the first."""
     case, direction = judge.case, judge.direction
     h = STEP * judge.reach
+    if h * CLOSER <= sys.float_info.min:  # no step is as small
+        return []
     casts = {step.number: step for step in (*case.history.casts, *conditions.casts)}
     before, here, after = (_operands(judge, conditions, casts.values(), by) for by in (-h, 0.0, h))
     found: dict[Any, tuple[Step, str]] = {}
@@ -82,6 +87,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             left,
             right,
             curve,
+            tuple([call.function for call in step.calls]),
         )
         for step, operand in found.values()
     ]
@@ -130,13 +136,13 @@ def _operands(
     return found
 
 
-def _is_kink(look: Callable[[float], str], h: float) -> bool:
+def _is_kink(look: Callable[..., tuple[str, Any]], h: float) -> bool:
     """Whether an operation jumps at its operands, and not only near them, as at a step that leads
     beyond an edge."""
-    found = look(h)
+    found, bend = look(h)
     if found not in (BENDS, ENDS):
         return False
-    closer = look(h * CLOSER)
+    closer, _ = look(h * CLOSER, bend)
     return closer in (BENDS, ENDS) or (found == BENDS and closer == DROWNED)
 
 
@@ -146,47 +152,53 @@ def _look(
     operands: list[Any],
     bends: list[Any],
     h: float,
+    seen: Any = 0.0,
+    *,
     unit: float,
     eps: float,
-) -> str:
+) -> tuple[str, Any]:
     """What an operation does within a step, where its operands move along parabolas, which `bends`
-    are at 1 unit: of `x**2` at 0 the tangent leads nowhere."""
-    op, sizes = step.site.op, []
+    are at 1 unit: of `x**2` at 0 the tangent leads nowhere. And by how much its slopes to both
+    sides differ, element by element; `seen` is that of a larger step, which rounding errors may
+    hide at this one."""
+    op, sizes, is_stuck = step.site.op, [], False
     for delta in (h, h / SHRINK):
+        by = delta / unit
+        moved = [_along(operands, bends, by) for by in (0.0, by, -by)]
+        is_stuck = any(
+            bend is not None and bool(CPU.xp.any((a == o) & (bend[0] + by * bend[1] != 0)))
+            for o, a, bend in zip(*moved[:2], bends, strict=True)
+        )
         try:
-            y, up, down = (
-                _flat(
-                    compute(
-                        run,
-                        step,
-                        [
-                            o if bend is None else o + by * (bend[0] + by * bend[1])
-                            for o, bend in zip(operands, bends, strict=True)
-                        ],
-                    )
-                )
-                for by in (0.0, delta / unit, -delta / unit)
-            )
+            y, up, down = (_flat(compute(run, step, values)) for values in moved)
         except GradcliError:
-            return ENDS
+            return ENDS, 0.0
         if y is None:
-            return SMOOTH
+            return SMOOTH, 0.0
         if not y.shape == up.shape == down.shape:
-            return BENDS
+            return BENDS, 0.0
         if not (CPU.xp.isfinite(up).all() and CPU.xp.isfinite(down).all()):
-            return ENDS if CPU.xp.isfinite(y).all() else SMOOTH
+            return (ENDS if CPU.xp.isfinite(y).all() else SMOOTH), 0.0
         bend = abs(up - 2 * y + down) / delta
         slope = abs(up - down) / (2 * delta)
         size = abs(y) if op.elementwise else abs(y).max(initial=0.0)
-        noise = 16 * eps * size / delta
+        noise = 16 * eps * size / delta * op.differentiable  # ints are exact
         sizes.append((bend, slope, noise))
     (wide, shallow, _), (narrow, slope, noise) = sizes
     stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope.max(initial=0.0)) & (narrow > noise)
-    jumps = (slope > STAYS * SHRINK * shallow) & (slope > noise)
+    jumps = (slope > GROWS * shallow) & (slope > noise)
     if (stays | jumps).any():
-        return BENDS
-    # Ints are exact.
-    return SMOOTH if (wide > noise).any() or not op.differentiable else DROWNED
+        return BENDS, CPU.xp.where(stays, narrow, 0.0) + CPU.xp.where(jumps, slope, 0.0)
+    is_hidden = is_stuck or bool(((seen > 0) & (seen < 2 * noise)).any())
+    return (DROWNED if is_hidden else SMOOTH), 0.0
+
+
+def _along(operands: list[Any], bends: list[Any], by: float) -> list[Any]:
+    """Where operands are on their parabolas."""
+    return [
+        o if bend is None else o + by * (bend[0] + by * bend[1])
+        for o, bend in zip(operands, bends, strict=True)
+    ]
 
 
 def _flat(value: Any) -> Any:

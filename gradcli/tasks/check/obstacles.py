@@ -41,6 +41,17 @@ def obstacle(judge: Judge, step: float) -> str:
     return underflow(judge)
 
 
+def has_stairs_aside(judge: Judge, step: float) -> bool:
+    """Whether an operation jumps more than once within a step, so that what goes on beside the
+    first jump isn't seen."""
+    with suppress(GradcliError):
+        for side in (PLACES[::2], PLACES[1::2]):
+            first, *others = (_stairs(judge, place * step) for place in side)
+            if any(other != first for other in others):
+                return True
+    return False
+
+
 def _stairs(judge: Judge, h: float) -> dict[int, bytes]:
     """Where each operation that jumps stands: on which stair, in which tooth."""
     found: dict[int, bytes] = {}

@@ -221,7 +221,8 @@ class Blame:
 @dataclass(frozen=True, slots=True)
 class Kink:
     """A place where a derivative jumps, with the derivatives of the output to its left and right.
-    `curve` has the output around it: how far the variable has moved, and the value there."""
+    `curve` has the output around it: how far the variable has moved, and the value there.
+    `functions` are those that the operation was called in."""
 
     output: str
     variable: str
@@ -231,6 +232,7 @@ class Kink:
     left: float
     right: float
     curve: tuple[tuple[float, float], ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

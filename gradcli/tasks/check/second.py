@@ -27,7 +27,7 @@ from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case
 from .results import AGREE, OTHERS, Finding
 from .trust import REPEATS, backward_pass, gradient_of, wobble
-from .verdicts import SAFETY, Judge, rounding_of
+from .verdicts import SAFETY, Judge
 
 
 class SecondJudge(Judge):
@@ -213,7 +213,7 @@ def _complex(judge: SecondJudge) -> Estimate:
     if not judge.is_real:
         raise SkippedError("the complex step needs real numbers in float64")
     step = tiny_step(judge.reach)
-    verify_no_underflow(judge.ours, step * judge.other_reach)
+    verify_no_underflow(judge.ours, step * judge.other_reach, judge.reach)
 
     def slope(h: float) -> float:
         try:
@@ -226,10 +226,9 @@ def _complex(judge: SecondJudge) -> Estimate:
     samples.floor = judge.wobble
     estimate = extrapolated(samples)
     floor = SAFETY * estimate.error + judge.floor(max(judge.size, abs(estimate.value)))
-    if not abs(estimate.value - judge.ours) > floor:
-        return estimate
-    verify_no_tiny_numbers(case)
-    return Estimate(estimate.value, max(estimate.error, judge.rounding_error()))
+    if abs(estimate.value - judge.ours) > floor:
+        verify_no_tiny_numbers(case)
+    return estimate
 
 
 def _differences(judge: SecondJudge) -> Estimate:
@@ -240,7 +239,7 @@ def _differences(judge: SecondJudge) -> Estimate:
 
 def _sympy(judge: SecondJudge) -> Estimate:
     found = closed_form.second(judge.case, judge.direction, judge.others or [judge.direction])
-    return Estimate(found, rounding_of(judge, found, judge.floor(max(judge.size, abs(found)))))
+    return Estimate(found, 0.0)
 
 
 def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:

@@ -12,7 +12,7 @@ from .differences import LEVELS, bends
 from .kinks import kinks, settled
 from .mean_value import ALL_LEVELS, CONFIRMED, CONTRADICTED, finest_level, held_against
 from .methods import INDEPENDENT
-from .obstacles import Recheck, checked_beside, obstacle, underflow
+from .obstacles import Recheck, checked_beside, has_stairs_aside, obstacle, underflow
 from .path import Conditions
 from .point import MANY_ROWS, Case
 from .results import (
@@ -28,7 +28,8 @@ from .results import (
     Kink,
 )
 from .second import SecondJudge
-from .verdicts import ROUNDED, SMALL, Judge
+from .trust import lost
+from .verdicts import ROUNDED, SAFETY, SMALL, Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
@@ -67,13 +68,14 @@ def explain(
     with running():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
+            weigh_gaps(judge, row)
             step = look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
             places = kinks(judge, conditions)
             if places and not _is_smoothed(judge, places[0], row):
                 found.kinks += [kink for kink in places if kink not in found.kinks]
-                _settle_kink(judge, row, places[0], found, recheck)
+                _settle_kink(judge, row, places, found, recheck)
             else:
                 look_for_obstacles(judge, row, step)
 
@@ -124,6 +126,18 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
     return not any(f.verdict == DISAGREE for row in rows for f in row.values())
 
 
+def weigh_gaps(judge: Judge, row: Row) -> None:
+    """Where differences disagree by no more than rounding errors move the derivative, they say
+    nothing."""
+    for method in judge.by_steps:
+        found = row.get(method)
+        if found is not None and found.verdict == DISAGREE:
+            error = judge.rounding_error()
+            if _gap(found) <= SAFETY * error:
+                found.verdict = INCONCLUSIVE
+                found.reason = lost(judge.case, judge.direction, error, judge.ours)
+
+
 def look_finer(judge: Judge, row: Row) -> float:
     """Where differences disagree, asks whether they contradict the derivative at steps that are
     small enough for the function. If they don't, they begin again with such steps, as for `sin` at
@@ -152,10 +166,16 @@ def look_finer(judge: Judge, row: Row) -> float:
 
 def look_for_obstacles(judge: Judge, row: Row, step: float) -> None:
     """Settles findings of differences that contradict a derivative at a step, where something else
-    is behind that. Where SymPy, whose numbers don't underflow, disagrees, says whether the
-    program's do."""
+    is behind that, and that of the complex step where SymPy, with its 50 digits, contradicts it.
+    Where SymPy, whose numbers don't underflow, disagrees, says whether the program's do."""
+    if step and judge.order == 1 and judge.allow_for_roughness(step):
+        apart = [m for m in judge.by_steps if m in row and row[m].verdict == DISAGREE]
+        row.update((method, judge.finding(method)) for method in apart)
     if step and (reason := obstacle(judge, step)):
         settle([row], INCONCLUSIVE, reason, judge.by_steps)
+    if "sympy" in row and row["sympy"].verdict == AGREE:
+        reason = "an operation loses digits at complex numbers"
+        settle([row], INCONCLUSIVE, reason, ("complex",))
     if "sympy" in row and row["sympy"].verdict == DISAGREE:
         row["sympy"].reason = underflow(judge)
 
@@ -167,20 +187,23 @@ def _gap(found: Finding) -> float:
 # ---- kinks ---------------------------------------------------------------------------------------
 
 
-def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Recheck) -> None:
-    """The findings at a kink. There is no derivative to agree with; but the gradient lies between
+def _settle_kink(
+    judge: Judge, row: Row, places: list[Kink], found: Check, recheck: Recheck
+) -> None:
+    """The findings at kinks. There is no derivative to agree with; but the gradient lies between
     the slopes to both sides, and beside the kink it is verified like any other."""
-    case, variable = judge.case, judge.direction.variable
+    case, variable, kink = judge.case, judge.direction.variable, places[0]
     place = f"a kink of `{kink.operation}` in line {kink.span.line}"
     verdict, at_kink, reason = INCONCLUSIVE, True, place
     if not judge.direction.where.startswith(" ") and not _is_between(judge.ours, kink):
         # The conventions at kinks hold for each operation, and needn't add up. SymPy's forms have
         # the same ones.
-        is_smooth = abs(kink.left - kink.right) <= SLACK * max(abs(kink.left), abs(kink.right))
-        at_kink, verdict = (
-            False,
-            "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE,
+        is_smooth = _is_smooth(kink) and not has_stairs_aside(
+            judge, judge.samples.level(LEVELS - 1).step
         )
+        own = {call.site.op.name for call in case.history.own_rules}
+        is_own = any(own.intersection(place.functions) for place in places)
+        at_kink, verdict = False, "" if is_smooth else DISAGREE if is_own else INCONCLUSIVE
         slopes = f"{kink.left:.6g} to the left and {kink.right:.6g} to the right"
         reason = f"{place}, where the slopes are {slopes}, and none is {judge.ours:.6g}"
     else:
@@ -210,6 +233,8 @@ def _is_smoothed(judge: Judge, kink: Kink, row: Row) -> bool:
     are the gradient, and an independent method agrees. One that disagrees then says what the slopes
     contradict, too, or for a gradient of 0 what is none, as the complex step of `abs(x)**1.5`; it
     becomes inconclusive."""
+    if judge.is_lost and not any(f.verdict == DISAGREE for f in row.values()):
+        return _is_smooth(kink)  # rounding is all that there is to say
     near = SMALL * max(abs(judge.ours), judge.natural)
     nothing = 0.0 if judge.ours else ROUNDED * judge.natural
     is_smoothed = (
@@ -221,6 +246,12 @@ def _is_smoothed(judge: Judge, kink: Kink, row: Row) -> bool:
         reason = f"`{kink.operation}` has a kink in line {kink.span.line}, and the output none"
         settle([row], INCONCLUSIVE, reason)
     return is_smoothed
+
+
+def _is_smooth(kink: Kink) -> bool:
+    """Whether the slopes to both sides are the same."""
+    apart = abs(kink.left - kink.right)
+    return apart <= SLACK * max(abs(kink.left), abs(kink.right)) < math.inf
 
 
 def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:

@@ -35,8 +35,7 @@ from .point import Case
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 from .trust import REPEATS, digits, lost, wobble
 
-# Of what is added up to a derivative: a distance that two right answers may have, in float64 and in
-# float32.
+# Of what adds up to a derivative: how far two right answers may be apart, in float64 and float32.
 CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
 # Of a natural derivative: what is none, and what rounding errors may make of none.
 SMALL, ROUNDED = 1e-7, 1e-11
@@ -107,7 +106,7 @@ class Judge:
 
     def compare(self, found: Finding, estimate: Estimate, scale: float) -> None:
         """The verdict on an estimate; `scale` is the size of what goes into the derivative."""
-        found.theirs, found.error = estimate
+        found.theirs = estimate.value
         found.ulps = distance(self.ours, estimate.value, self.case.point.eps)
         if not math.isfinite(estimate.value):
             found.verdict, found.reason = INCONCLUSIVE, "the function isn't finite there"
@@ -118,7 +117,10 @@ class Judge:
         )
         floor = self.floor(scale) if found.method in EXACT else self.coarse_floor(scale)
         error = max(estimate.error, self.known_rounding or 0.0)
-        tolerance = found.tolerance = max(SAFETY * error + floor, given)
+        if found.method not in self.by_steps and gap > max(SAFETY * error + floor, given):
+            error = max(error, self.rounding_error())
+        found.error, tolerance = error, max(SAFETY * error + floor, given)
+        found.tolerance = tolerance
         if not math.isfinite(tolerance):  # every distance would pass
             found.verdict, found.reason = (
                 INCONCLUSIVE,
@@ -143,10 +145,8 @@ class Judge:
             is_tiny = max(abs(self.ours), abs(estimate.value)) <= negligible(self.case.point.eps)
             found.verdict = INCONCLUSIVE if is_tiny else DISAGREE
             found.reason = "numbers as small as these underflow" if is_tiny else ""
-        elif (
-            self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0
-        ):
-            found.reason = f"ill-conditioned: {digits(estimate.error, self.ours)}"
+        elif self.order == 1 and found.method in EXACT and error > ILL * abs(self.ours) > 0:
+            found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def rounding_error(self) -> float:
         """The effect of rounding errors inside on the derivative, measured once."""
@@ -155,6 +155,11 @@ class Judge:
                 measured = wobble(self.case, self.direction)
             self.known_rounding = self.noise / SAFETY if measured is None else measured
         return self.known_rounding
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether rounding errors are known to leave no digit of a derivative."""
+        return SAFETY * (self.known_rounding or 0.0) > LAST_DIGIT * abs(self.ours) > 0
 
     def weigh_rounding(self, row: dict[str, Finding]) -> None:
         """Doubts the complex step, which rounds as the program does, where SymPy doesn't confirm
@@ -185,8 +190,7 @@ class Judge:
             found.reason = f"ill-conditioned: {digits(error, self.ours)}"
 
     def resolution(self, scale: float) -> float:
-        """What a method has to resolve of a derivative to say anything; of one that is 0, a small
-        part of what is natural."""
+        """What a method has to resolve of a derivative; of a zero a part of what is natural."""
         if self.ours:
             return RELIABLE * scale
         return max(RELIABLE * scale, SMALL * self.natural, negligible(self.case.point.eps))
@@ -297,6 +301,12 @@ class Judge:
         self.samples.floor = self.known_noise = floor
         return True
 
+    def allow_for_roughness(self, step: float) -> bool:
+        """Measures how rough the output is around a step; returns whether that is news."""
+        is_rough = self.samples.allow_for_roughness(step)
+        self.known_noise = self.samples.floor
+        return is_rough
+
     def use_trace(self) -> None:
         """From now on differences are taken along the trace, with what gradients don't flow through
         as it was."""
@@ -317,10 +327,7 @@ def _forward(judge: Judge, found: Finding) -> None:
         estimate = case.carried(direction) if case.point.is_long_in_all else case.tangent(direction)
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
-    scale = max(judge.size, abs(estimate))
-    judge.compare(
-        found, Estimate(estimate, rounding_of(judge, estimate, judge.coarse_floor(scale))), scale
-    )
+    judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
 
 
 def _complex(judge: Judge, found: Finding) -> None:
@@ -332,20 +339,14 @@ def _complex(judge: Judge, found: Finding) -> None:
             f"the program computes with complex numbers (line {case.history.complex.span.line})"
         )
     step = tiny_step(judge.reach)
-    verify_no_underflow(judge.ours, step)
+    verify_no_underflow(judge.ours, step, judge.reach)
     slope = case.imaginary(judge.direction, step) / step
     if not judge.ours and abs(slope) <= step:  # of `abs(x)**3` at 0 this is what the step leaves
         slope = 0.0
     scale = max(judge.size, abs(slope))
     if abs(slope - judge.ours) > judge.floor(scale):
         verify_no_tiny_numbers(case)
-    judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
-
-
-def rounding_of(judge: Judge, slope: float, floor: float) -> float:
-    """The effect of rounding errors on a derivative: measured where it differs from reverse mode by
-    more than `floor`, else 0."""
-    return judge.rounding_error() if abs(slope - judge.ours) > floor else 0.0
+    judge.compare(found, Estimate(slope, 0.0), scale)
 
 
 def _differences(judge: Judge, found: Finding) -> None:
@@ -387,8 +388,7 @@ def _compare_orders(judge: Judge, found: Finding) -> None:
 
 def _sympy(judge: Judge, found: Finding) -> None:
     slope = closed_form.slope(judge.case, judge.direction)
-    scale = max(judge.size, abs(slope))
-    judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
+    judge.compare(found, Estimate(slope, 0.0), max(judge.size, abs(slope)))
 
 
 _METHODS: dict[str, Callable[[Judge, Finding], None]] = {
