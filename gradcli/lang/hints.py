@@ -92,10 +92,10 @@ def _chained_assignment(place: Place) -> Diagnostic | None:
             return place.error(
                 f"only one name stands left of `{place.token[1]}`", "update the names one by one"
             )
+        if "=" in place.expected:
+            return place.error(f"`{place.token[1]}` doesn't fit here", "a declaration takes `=`")
         if "_END" in place.expected:
             return place.error("assignments don't chain", "assign one name a line")
-        if place.before[0] == "NAME":
-            return place.error(f"`{place.token[1]}` doesn't fit here", "a declaration takes `=`")
     return None
 
 

@@ -120,6 +120,8 @@ def _function(body: str) -> Callable[[re.Match[str]], str]:
 
     def written(match: re.Match[str]) -> str:
         value = re.sub(r"\.?\^", "**", match.expand(body).strip())
+        if value.count("(") != value.count(")"):  # the pattern ends within it
+            value = "…"
         return f"write `fn({match['x'].strip()}) = {value}`"
 
     return written
@@ -296,7 +298,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         _dotted,
     ),
     (
-        r"(?:=|\bif\b|\bwhile\b)[^=]*?(?P<at>/=)",
+        r"(?:=|\bif\b|\bwhile\b)[^={};]*?(?P<at>/=)",
         "`/=` divides and assigns",
         "what isn't equal is `a != b`",
     ),
@@ -328,7 +330,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\.\.\.\s*$", "`...` means nothing here", _GOES_ON),
     (r"&\s*$", "`&` means nothing here", _GOES_ON),
     (
-        r"(?P<x>\"[^\"]*\"|[\w.]+)\s+(?P<at>not\s+in|in|∈)\s+"
+        r"(?<!\bfor\s)(?<!,\s)(?<![\w.,])(?P<x>\"[^\"]*\"|[\w.]+)\s+(?P<at>not\s+in|in|∈)\s+"
         r"(?P<xs>[\w.]+(?:\([^()]*\)(?!\s*:))?|\[[^\]]*\])",
         "`in` stands only in `for`",
         _among,

@@ -8,7 +8,7 @@ from typing import Any
 
 from .op import Op, OpError
 from .rows import elementwise
-from .rules import Shape, number, sizes, whole
+from .rules import Shape, number, shown, sizes, whole
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex128")
 
@@ -28,6 +28,16 @@ def _cast_back(m: Any, g: Any, y: Any, x: Any, **options: Any) -> Any:
 
 
 # ---- making --------------------------------------------------------------------------------------
+
+
+def _full(xp: Any, value: Any, shape: Any, dtype: str) -> Any:
+    size = sizes("full", shape)
+    try:
+        return xp.full(size, value, dtype=_full_dtype(value, dtype))
+    except ValueError:
+        raise OpError(
+            f"`full` cannot fill an array of shape {size} with one of shape {value.shape}"
+        ) from None
 
 
 def _full_dtype(value: Any, dtype: str) -> Any:
@@ -90,9 +100,10 @@ def _form(xp: Any, x: Any) -> tuple[Shape, Any]:
 
 def _cast(xp: Any, x: Any, dtype: Any) -> Any:
     x = xp.asarray(x)
-    if dtype not in DTYPES:
+    if not isinstance(dtype, str) or dtype not in DTYPES:
         raise OpError(
-            f"there is no type {dtype!r}", "types are " + ", ".join(f'"{name}"' for name in DTYPES)
+            f"there is no type {shown(dtype)}",
+            "types are " + ", ".join(f'"{name}"' for name in DTYPES),
         )
     if x.dtype.kind == "c" and dtype not in ("complex128", "bool"):
         raise OpError(
@@ -152,9 +163,7 @@ OPS = [
         rows=lambda xp, compute, operands, laned, options, n: compute(
             *operands, **{**options, "shape": (*sizes("full", options["shape"]), n)}
         ),
-        compute=lambda xp, value, shape, dtype: xp.full(
-            sizes("full", shape), value, dtype=_full_dtype(value, dtype)
-        ),
+        compute=_full,
     ),
     _making(
         "eye",

@@ -11,7 +11,7 @@ from .linalg import multilinear
 from .op import OpError
 from .rows import inner_shapes
 from .rows_linalg import are_small
-from .rules import Shape, conj, fit, reshaped
+from .rules import Shape, conj, fit, reshaped, shown
 
 ROOM = 2**24  # elements of a product on the way
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -22,7 +22,7 @@ def einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str, 
     each label has."""
     if not isinstance(subscripts, str):
         raise OpError(
-            f'`einsum` needs its subscripts first, such as "ij,jk->ik", not {subscripts!r}'
+            f'`einsum` needs its subscripts first, such as "ij,jk->ik", not {shown(subscripts)}'
         )
     text = subscripts.replace(" ", "")
     inputs, arrow, output = text.partition("->")

@@ -8,7 +8,7 @@ from typing import Any
 from .op import Op, OpError
 from .reduction import extreme_back, extreme_forward, verify_some
 from .rows import over_axes
-from .rules import all_axes, by_slope, conj, real_as, spread
+from .rules import all_axes, by_slope, conj, real_as, shown, spread
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -16,7 +16,7 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 
 def _order(order: Any) -> float:
-    if order == "fro":
+    if isinstance(order, str) and order == "fro":
         return 2.0
     if (
         isinstance(order, (int, float))
@@ -26,7 +26,8 @@ def _order(order: Any) -> float:
     ):
         return float(order)
     raise OpError(
-        f"`norm` has no order {order!r}", 'orders are numbers other than 0, inf, -inf and "fro"'
+        f"`norm` has no order {shown(order)}",
+        'orders are numbers other than 0, inf, -inf and "fro"',
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, one_of, wholes
+from .rules import Shape, one_of, shown, wholes
 
 
 def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
@@ -23,7 +23,7 @@ def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
     ):
         raise OpError(
             f"`pad` needs a width, or [before, after] for each axis: the shape is {shape}, the "
-            f"width {width!r}"
+            f"width {shown(width)}"
         )
     return [(p[0], p[-1]) for p in checked]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, broadcast_shape, sizes, whole
+from .rules import Shape, broadcast_shape, shown, sizes, whole
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -22,7 +22,7 @@ def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
         else None
     )
     if found is None or found.dtype.kind not in "biuf":
-        raise OpError(f"`{name}` needs numbers for `{what}`, not {value!r}")
+        raise OpError(f"`{name}` needs numbers for `{what}`, not {shown(value)}")
     if broadcast_shape(name, found.shape, shape) != shape:
         raise OpError(
             f"`{name}` draws an array of shape {shape}, and `{what}` has shape {found.shape}"
@@ -72,7 +72,7 @@ def _permutation(xp: Any, x: Any, dtype: str, generator: Any) -> Any:
         return xp.asarray(generator.permutation(*sizes("permutation", x)), dtype="int64")
     x = xp.asarray(x) if isinstance(x, list) else x
     if not getattr(x, "ndim", 0):
-        raise OpError(f"`permutation` needs an int or an array, not {x!r}")
+        raise OpError(f"`permutation` needs an int or an array, not {shown(x)}")
     return x[xp.asarray(generator.permutation(x.shape[0]))]
 
 

@@ -18,13 +18,13 @@ Shape = tuple[int, ...]
 def whole(name: str, value: Any, what: str) -> int:
     """An option that must be an int."""
     if isinstance(value, bool):
-        raise OpError(f"`{name}` needs an int for `{what}`, not {str(value).lower()}")
+        raise OpError(f"`{name}` needs an int for `{what}`, not {shown(value)}")
     try:
         index: int = operator.index(value)
     except TypeError:
         raise OpError(
-            f"`{name}` needs an int for `{what}`, not {value!r}",
-            "ints are written without a point: 3",
+            f"`{name}` needs an int for `{what}`, not {shown(value)}",
+            "ints are written without a point: 3" if isinstance(value, float) else "",
         ) from None
     return index
 
@@ -47,11 +47,20 @@ def number(name: str, value: Any, what: str, kinds: tuple[type, ...] = (int, flo
         value = value.item()
     if isinstance(value, kinds) and not isinstance(value, bool):
         return value
-    raise OpError(f"`{name}` needs a number for `{what}`, not {_seen(value)}")
+    raise OpError(f"`{name}` needs a number for `{what}`, not {shown(value)}")
 
 
-def _seen(value: Any) -> str:
-    return f"an array of shape {value.shape}" if hasattr(value, "shape") else repr(value)
+def shown(value: Any) -> str:
+    """An option that doesn't fit, as a program would write it."""
+    if getattr(value, "shape", ()):
+        return f"an array of shape {value.shape}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return "a dict" if isinstance(value, dict) else str(value)
 
 
 def one_of(name: str, value: Any, what: str, choices: Iterable[str]) -> str:
@@ -59,7 +68,7 @@ def one_of(name: str, value: Any, what: str, choices: Iterable[str]) -> str:
     if isinstance(value, str) and value in choices:
         return value
     raise OpError(
-        f"`{name}` has no {what} {value!r}",
+        f"`{name}` has no {what} {shown(value)}",
         f"{what}s are " + ", ".join(f'"{known}"' for known in choices),
     )
 

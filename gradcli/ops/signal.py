@@ -6,7 +6,7 @@ from typing import Any
 
 from .op import Op, OpError
 from .rows import beside, inner_shapes, with_rows
-from .rules import Shape, conj, one_of, wholes
+from .rules import Shape, conj, one_of, shown, wholes
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -25,7 +25,7 @@ def _pair(name: str, value: Any, what: str, least: int) -> tuple[int, int]:
     if len(pair) not in (1, 2) or min(pair) < least:
         raise OpError(
             f"`{name}` needs one int from {least} up for `{what}`, or [rows, columns], not "
-            f"{value!r}"
+            f"{shown(value)}"
         )
     return pair[0], pair[-1]
 

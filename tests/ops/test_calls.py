@@ -105,19 +105,19 @@ def test_derivative(body: str, x: float, first: float, second: float) -> None:
         ("sum(none)", "`sum` doesn't take none"),
         ("dot(none, 2.0)", "`dot` doesn't take none"),
         ("permutation(2.5)", "`permutation` needs an int or an array, not 2.5"),
-        ("permutation(none)", "`permutation` needs an int or an array, not None"),
+        ("permutation(none)", "`permutation` needs an int or an array, not none"),
         (
             "normal([2], std = -1.0)",
             "`normal` needs a standard deviation that isn't negative, not -1.0",
         ),
-        ('normal([2], mean = "a")', "`normal` needs numbers for `mean`, not 'a'"),
-        ("uniform([2], low = 0, high = none)", "`uniform` needs numbers for `high`, not None"),
+        ('normal([2], mean = "a")', '`normal` needs numbers for `mean`, not "a"'),
+        ("uniform([2], low = 0, high = none)", "`uniform` needs numbers for `high`, not none"),
         ("normal([2], mean = ones(3))", "`normal` cannot broadcast shapes (3,) and (2,)"),
         (
             "normal([1], mean = ones(3))",
             "`normal` draws an array of shape (1,), and `mean` has shape (3,)",
         ),
-        ('var([1.0], ddof = "a")', "`var` needs a number for `ddof`, not 'a'"),
+        ('var([1.0], ddof = "a")', '`var` needs a number for `ddof`, not "a"'),
         ("fft([1.0], norm = [1])", "`fft` has no norm [1]"),
         ("pad([1.0], 1, [1])", "`pad` has no mode [1]"),
         (

@@ -93,6 +93,32 @@ def test_what_is_no_value_is_an_error_of_the_inputs(value: Any) -> None:
         NUMBER.run(x=value)
 
 
+ANY = gradcli.load(source="var x; y = x * 2")
+UNSIGNED = np.array([2**63], "uint64")
+LONG_COMPLEX = np.array([1 + 2j], np.clongdouble)
+
+
+@pytest.mark.parametrize("value", [UNSIGNED, UNSIGNED[0], [2**63], 2**63, [UNSIGNED[0]]])
+def test_an_integer_that_no_int64_holds_is_refused(value: Any) -> None:
+    with pytest.raises(GradcliError, match="doesn't fit into 64 bits"):
+        ANY.run(x=value)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "value", [np.array([1 + 2j], "complex64"), LONG_COMPLEX, LONG_COMPLEX[0], np.complex64(1 + 2j)]
+)
+def test_complex_numbers_of_other_widths_keep_both_parts(value: Any) -> None:
+    given = ANY.run(x=value).outputs["y"]
+    assert np.asarray(given).dtype == complex
+    assert given == 2 + 4j
+
+
+@pytest.mark.parametrize("value", [np.array([1.5], "longdouble"), np.longdouble(1.5)])
+def test_floats_of_other_widths_become_float64(value: Any) -> None:
+    assert ANY.run(x=value).outputs["y"] == 3.0
+
+
 def test_a_masked_array_is_taken_where_all_elements_have_values() -> None:
     whole, part = np.ma.array([1.0, 2.0]), np.ma.array([1.0, 2.0], mask=[True, False])
     assert VECTOR.run(x=whole).outputs["y"] == 5.0

@@ -61,7 +61,7 @@ def grad(
     """
     target, sources = operands
     unconnected = options["unconnected"]
-    if unconnected not in ("none", "zero"):
+    if type(unconnected) is not str or unconnected not in ("none", "zero"):
         run.fail(
             "E311",
             f"`unconnected` is {describe(unconnected)}",

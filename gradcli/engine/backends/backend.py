@@ -23,6 +23,13 @@ from .host_memory import free_host_memory
 ALONE = 10_000
 _EXTREMES = frozenset(("maximum", "minimum"))
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+# What arrays of dtypes that the language doesn't have become, by the characters of their dtypes.
+_SETTLED = {
+    **dict.fromkeys("bhiqBHILQ", "int64"),
+    "e": "float32",
+    "g": "float64",
+    "G": "complex128",
+}
 
 
 class Backend:
@@ -112,12 +119,11 @@ class Backend:
             value = value.astype("float32")
             kind = type(value)
         if getattr(value, "ndim", 0):
-            if value.dtype.kind in "iu" and value.dtype.char != "l":
-                return value.astype("int64")
-            if value.dtype.char == "e":
-                return value.astype("float32")
-            return value
+            settled = _SETTLED.get(value.dtype.char)
+            return value.astype(settled) if settled else value
         if hasattr(value, "dtype"):
+            if value.dtype.char in "gG":  # whose `item` gives no number of Python
+                value = value.astype(_SETTLED[value.dtype.char])
             if value.dtype.char == "f":
                 return self.xp.float32(value.item()) if kind is not self.xp.float32 else value
             return value.item()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from ..trace.tape import Site
 from ..values.boxes import primal
 from ..values.contents import plain
 from ..values.kinds import List, Transform, describe, is_callable, read, show
+from ..values.lanes import Lanes
 
 
 def _listed(name: str) -> Callable[..., List]:
@@ -130,6 +131,22 @@ def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> T
             help=help,
         )
     return Transform(site.op.name, function, **options)
+
+
+def plain_options(run: Run, site: Site, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The options that a call gives to a structural builtin, as plain values. Raises GradcliError
+    (E311) for a function, and where an option that is true or false gets something else."""
+    defaults, options = site.op.signature.defaults, {}
+    for name, value in given:
+        option = options[name] = plain(value)
+        if type(defaults.get(name)) is bool and type(option) not in (bool, Lanes):
+            run.fail(
+                "E311", f"`{name}` is {describe(option)}", site.span, help="it is true or false"
+            )
+        if is_callable(option):
+            help = "it is a number, a string, or a list of these"
+            run.fail("E311", f"`{name}` is {describe(option)}", site.span, help=help)
+    return options
 
 
 def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from ..operations.sequences import unpacked
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.boxes import primal
-from ..values.contents import plain
 from ..values.kinds import Function, Instance, List, Transform, describe, read
 from . import builtins
 
@@ -79,7 +78,7 @@ def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> 
     defaults = op.signature.defaults
     if op.engine:
         return builtins.implementation(op)(run, site, operands, defaults | given)
-    options = defaults | {name: plain(value) for name, value in given.items()}
+    options = defaults | builtins.plain_options(run, site, given.items())
     # `einsum("ii", a)` means `a` itself
     if op.signature.variadic and not op.signature.leading and len(operands) == 1:
         operands = unpacked(run, site, operands[0])

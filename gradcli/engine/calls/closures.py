@@ -18,7 +18,6 @@ from ..operations.apply import apply
 from ..operations.invoke import CALL
 from ..trace.tape import Site
 from ..transforms import tape_members
-from ..values.contents import plain
 from ..values.kinds import UNSET, Function, Instance, List, Namespace, Tape, Transform, read
 from . import builtins
 from .calling import caller, run_op
@@ -125,8 +124,10 @@ def compile_structural(
 
     def call(frame: list[Any]) -> Any:
         values = tuple([operand(frame) for operand in fixed])
-        options = base | {name: plain(value(frame)) for name, value in given} if given else base
-        return apply(frame[0], site, values, options)
+        if not given:
+            return apply(frame[0], site, values, base)
+        found = [(name, value(frame)) for name, value in given]
+        return apply(frame[0], site, values, base | builtins.plain_options(frame[0], site, found))
 
     return call
 

@@ -12,7 +12,7 @@ from ...ops import OPS
 from ..analysis.declared import declared_names
 from ..backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
 from ..operations.apply import to_array
-from ..operations.list_arrays import plain_array
+from ..operations.list_arrays import plain_array, verify_unsigned
 from ..operations.rows.separation import separate_running_rows
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -141,13 +141,14 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
         return fail(f"it is {describe(given)}", "give a number, or a list of numbers")
     if isinstance(given, list):
         given = plain_array(run, _as_lists(given), lambda m, h: fail(m, h))
-    if type(given) is int and not INT_MIN <= given <= INT_MAX:
-        return fail("it doesn't fit into 64 bits", "write a float, such as `1e20`")
     if hasattr(given, "dtype"):
         if given.dtype.kind not in "biufc":
             return fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
         if type(given) is not Lanes:
+            verify_unsigned(given, fail)
             given = run.backend.settle(run.backend.xp.asarray(given))
+    if type(given) is int and not INT_MIN <= given <= INT_MAX:
+        return fail("it doesn't fit into 64 bits", "write a float, such as `1e20`")
     if node.type is not None:
         _verify_digits(given, dtype_of(run, node.type), fail)
         return typed(
@@ -158,8 +159,8 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
             "E005",
         )
     if not is_number(inside):
-        kind = dtype_name(given)
-        wanted = kind if kind in ("bool", "complex128") else run.settings.dtype
+        kind = given.dtype.kind if hasattr(given, "dtype") else _OF_PYTHON[type(given)]
+        wanted = {"b": "bool", "c": "complex128"}.get(kind, run.settings.dtype)
         _verify_digits(given, wanted, fail)
         return cast(run, given, wanted)
     wanted = dtype_name(inside)

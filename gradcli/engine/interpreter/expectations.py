@@ -289,12 +289,7 @@ def _mismatch(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
         x = _array(run, x)
     if isinstance(y, list):
         y = _array(run, y)
-    if (
-        x is None
-        or y is None
-        or isinstance(x, str | dict | list)
-        or isinstance(y, str | dict | list)
-    ):
+    if not (is_number(x) and is_number(y)):
         return (
             ""
             if _thing(x) and _thing(y) and same_value(run, a, b)

@@ -80,7 +80,7 @@ def verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
 
 def verify_mode(run: Run, mode: Any, span: Span) -> str:
     """Returns the mode of a Jacobian. Raises GradcliError (E311) for an unknown one."""
-    if mode not in MODES:
+    if type(mode) is not str or mode not in MODES:
         run.fail(
             "E311", f"`mode` is {describe(mode)}", span, help='it is "auto", "forward" or "reverse"'
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..backends.backend import INT_MAX
 from ..trace.run import Run
 from ..values.boxes import Dual, primal
 from ..values.kinds import List, Variable, deeper, describe, is_number, read
@@ -35,7 +36,14 @@ def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
         )
     if run.settings.dtype == "float32" and array.dtype == "float64":
         array = array.astype("float32")
+    verify_unsigned(array, fail)
     return array.astype("int64") if array.dtype.kind == "u" else array
+
+
+def verify_unsigned(array: Any, fail: Callable[[str, str], Any]) -> None:
+    """Calls `fail` for an array of unsigned integers with one that no int64 holds."""
+    if array.dtype.kind == "u" and array.size and (most := int(array.max())) > INT_MAX:
+        fail(f"the integer {most} doesn't fit into 64 bits", "write a float, such as `1e20`")
 
 
 def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:

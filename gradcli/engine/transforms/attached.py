@@ -68,7 +68,7 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
     instead. Raises GradcliError for a value that isn't differentiable, and for a number without a
     name.
     """
-    if req not in REQUESTS:
+    if type(req) is not str or req not in REQUESTS:
         run.fail("E311", f"`req` is {describe(req)}", span, help='it is "write", "add" or "null"')
     if type(value) in (List, dict) and any(type(item) is Variable for item in leaves(value)):
         for item in leaves(value):

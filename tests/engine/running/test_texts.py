@@ -93,6 +93,8 @@ def test_of_rows() -> None:
         ('y ~= 6.0, "not six"', "not six: expected 6.0, got 7.0, off by 1 (relative 0.167)", ""),
         ('y ~= 6.0 within (rtol = 1e-3), "not six"',
          "not six: expected 6.0, got 7.0, off by 1 (relative 0.167)", ""),
+        ("sin ~= 1.0", "expected 1.0, got <the function `sin`>", ""),
+        ("[y] ~= [sin]", "element 0: expected <the function `sin`>, got 7.0", ""),
     ],
 )  # fmt: skip
 def test_a_failed_claim_shows_its_values(claim: str, message: str, label: str) -> None:
