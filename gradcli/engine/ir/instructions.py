@@ -309,8 +309,10 @@ class Call(BaseInstruction, frozen=False):
     span: Span | None = None
 
 
-Arrays: TypeAlias = NewArray | Room | Affine | Element | Put | Copy | Free | Product | Structural
-Simple: TypeAlias = Constant | Cast | Operation | NewStack | Push | Pop | Arrays | Check
+# Those that have nothing but some operands and at most one result.
+Plain: TypeAlias = Cast | Check | Copy | Element | Free | Put
+Arrays: TypeAlias = NewArray | Room | Affine | Product | Structural
+Simple: TypeAlias = Constant | Operation | NewStack | Push | Pop | Arrays | Plain
 Instruction: TypeAlias = Simple | Branch | While | For | Each | Call
 _OF_POINTS = (Constant, Cast, Operation, Affine, Element, Check)
 _STRAIGHT = (*_OF_POINTS, Branch)

@@ -12,28 +12,24 @@ from .instructions import (
     Block,
     Branch,
     Call,
-    Cast,
-    Check,
     Constant,
-    Copy,
     Each,
-    Element,
     For,
-    Free,
     Instruction,
     NewArray,
     NewStack,
     Operation,
+    Plain,
     Pop,
     Product,
     Push,
-    Put,
     Region,
     Room,
     Structural,
     Value,
     While,
 )
+from .printer import TYPED, WORDS
 from .tokens import IRError, Tokens
 from .types import BOOL, F32, F64, I64, STACK, ArrayType, Type
 
@@ -177,10 +173,8 @@ class _Parser(Tokens):
             return Call(region, operands, results)
         if word == "apply":
             return self.structural(names)
-        if word == "check":
-            return Check(self.use())
-        if word == "free":
-            return Free(self.use())
+        if word in WORDS:
+            return self.plain(names, WORDS[word])
         if word == "pop":
             stack = self.use()
             self.expect(":")
@@ -195,10 +189,6 @@ class _Parser(Tokens):
             value = self.literal()
             self.expect(":")
             return Constant(value, self.define(name, self.type()))
-        if word == "cast":
-            operand = self.use()
-            self.expect(":")
-            return Cast(operand, self.define(name, self.type()))
         if word == "new":
             return self.new(name)
         if word == "place":
@@ -211,16 +201,6 @@ class _Parser(Tokens):
         if word == "push":
             stack, *entry = self.uses()
             return Push(stack, tuple(entry), self.define(name, stack.type))
-        if word == "element":
-            array, place = self.uses()
-            self.expect(":")
-            return Element(array, place, self.define(name, self.type()))
-        if word == "put":
-            array, place, number = self.uses()
-            return Put(array, place, number, self.define(name, array.type))
-        if word == "copy":
-            array = self.use()
-            return Copy(array, self.define(name, array.type))
         if word not in OPS:
             raise IRError(f"`{word}` is no instruction, and no entry of the table")
         operands = self.uses()
@@ -228,6 +208,16 @@ class _Parser(Tokens):
         kind = self.type()
         self.place()
         return Operation(OPS[word], operands, self.define(name, kind))
+
+    def plain(self, names: list[str], kind: Any) -> Plain:
+        """An instruction of `WORDS`. A result without a type has that of the first operand."""
+        operands = self.uses()
+        types = [operands[0].type] * len(kind.GIVES)
+        if kind in TYPED:
+            self.expect(":")
+            types = [self.type()]
+        made: Plain = kind(*operands, *self.defined(names, types))
+        return made
 
     def new(self, name: str) -> Instruction:
         kind = self.type()

@@ -38,6 +38,7 @@ from .instructions import (
     NewArray,
     NewStack,
     Operation,
+    Plain,
     Pop,
     Product,
     Push,
@@ -50,8 +51,13 @@ from .instructions import (
     While,
 )
 
+# Instructions whose text is a word and operands, and for those in `TYPED` the type of the result.
+WORDS: dict[str, type[Plain]] = {
+    "cast": Cast, "check": Check, "copy": Copy, "element": Element, "free": Free, "put": Put,
+}  # fmt: skip
+TYPED = (Cast, Element)
+_WORD_OF = {kind: word for word, kind in WORDS.items()}
 _SIDES = ("left", "right")
-_WORDS: dict[type, str] = {Push: "push", Put: "put", Copy: "copy", Free: "free", Check: "check"}
 
 
 def text(regions: Iterable[Region]) -> str:
@@ -134,8 +140,6 @@ class _Printer:
         kinds = ", ".join([str(value.type) for value in made.results])
         if isinstance(made, Constant):
             return f"const {made.value!r} : {kinds}"
-        if isinstance(made, Cast):
-            return f"cast {operands} : {kinds}"
         if isinstance(made, Operation):
             return f"{made.op.name} {operands} : {kinds}{self._place(made)}"
         if isinstance(made, Pop):
@@ -154,11 +158,11 @@ class _Printer:
         if isinstance(made, Structural):
             options = repr(dict(made.options))
             return f"apply {made.op.name} {operands} {options} : ({kinds}){self._place(made)}"
-        if isinstance(made, Element):
-            return f"element {operands} : {kinds}"
+        if isinstance(made, Push):
+            return f"push {operands}"
         if isinstance(made, Call):
             return f"call {made.region}({operands}) : ({kinds}){self._place(made)}"
-        return f"{_WORDS[type(made)]} {operands}"
+        return f"{_WORD_OF[type(made)]} {operands}" + f" : {kinds}" * isinstance(made, TYPED)
 
     def _head(self, made: Instruction, indent: str) -> str:
         return f"{indent}{self.names(made.results)} = " if made.results else indent
