@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine import program_calls
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
-from gradcli.tasks import hot_programs
 
 from ..engine.lowering.loop_programs import FUNCTIONS, LOOPS
 from ..engine.lowering.loop_programs import HEAD as LOOP_HEAD
@@ -212,8 +212,10 @@ def test_what_steps_back_is_not_tried_at_each_run(
 
 
 def test_what_has_no_kernel_is_seldom_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried, made = [], hot_programs._made
-    monkeypatch.setattr(hot_programs, "_made", lambda *asked: (tried.append(1), made(*asked))[1])
+    tried, made = [], program_calls.ProgramCall
+    monkeypatch.setattr(
+        program_calls, "ProgramCall", lambda *asked: (tried.append(1), made(*asked))[1]
+    )
     points = [{"x": 1.0 + k} for k in range(40)]
     assert not compare("var x\ny = x*x\nprint(y)", points)
     assert len(tried) == 2
