@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from ..lang.program import Program
@@ -102,8 +102,7 @@ def _verify_names(lowered: Lowered, targets: Sequence[str], sources: Sequence[st
 class ProgramCall:
     """A program that is run with values from outside of one kind.
 
-    outputs      their names
-    is_straight  whether all numbers from outside are floats that decide nothing in the program
+    outputs  their names
     """
 
     def __init__(
@@ -130,8 +129,8 @@ class ProgramCall:
         # Asked once, the run that asks has done what isn't compiled, which has no name here.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason
-        self.is_straight = _is_straight(lowered, inputs)
-        if asked is not None and not (self.is_straight or asked.is_sure):
+        self._finds_straight = partial(_is_straight, lowered, frozenset(inputs))
+        if asked is not None and not (asked.is_sure or self.is_straight):
             raise NotCompiled("other numbers may need other sweeps", None)
         self._call, self._outputs, self._gradients = derived(lowered, targets, sources, forward)
         self._takes = list(takes(lowered, inputs))
@@ -142,6 +141,11 @@ class ProgramCall:
             _verify_names(lowered, [*asked.jacobians, *asked.hessians], asked.sources)
             self._matrices = Matrices(lowered, asked)
         self._known = _known_results(self._call.region)
+
+    @cached_property
+    def is_straight(self) -> bool:
+        """Whether all numbers from outside are floats that decide nothing in the program."""
+        return self._finds_straight()
 
     @cached_property
     def _context(self) -> Callable[[], AbstractContextManager[None]]:
@@ -199,8 +203,9 @@ def _is_finite(array: Any) -> bool:
     return bool(CPU.xp.isfinite(array).all())
 
 
-def _is_straight(lowered: Lowered, inputs: Mapping[str, Any]) -> bool:
-    """Whether all numbers from outside are floats that decide nothing in the program."""
+def _is_straight(lowered: Lowered, inputs: frozenset[str]) -> bool:
+    """Whether all numbers from outside are floats that decide nothing in a program; `inputs` are
+    the names of what is given."""
     places = places_of(lowered.parameters)
     varying = from_outside(lowered, inputs)
     given = {lowered.original.block.parameters[k] for name in varying for k in places[name]}

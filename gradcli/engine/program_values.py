@@ -3,7 +3,7 @@ results to values outside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from operator import itemgetter
@@ -68,7 +68,7 @@ def takes(lowered: Lowered, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Re
         yield name, _fixed(state)
 
 
-def from_outside(lowered: Lowered, inputs: Mapping[str, Any]) -> set[str]:
+def from_outside(lowered: Lowered, inputs: Iterable[str]) -> set[str]:
     """The variables that are given from outside, or computed from such."""
     places, found = places_of(lowered.parameters), {*inputs}
     for name, (_, positions) in lowered.states.items():
