@@ -135,6 +135,9 @@ def _items(columns: Kind, arrays: Iterator[Any], size: int) -> list[Any]:
     if isinstance(columns, Stored):
         array = next(arrays)[:size]
         return list_of(array).items if columns.listed else [row.copy() for row in array]
+    if isinstance(columns, ListOrArray):
+        found = zip(next(arrays)[:size], next(arrays), strict=False)
+        return [list_of(row) if is_list else row.copy() for is_list, row in found]
     assert isinstance(columns, tuple | Record)
     parts = items_in(columns)
     rows = zip(*[_items(each, arrays, size) for each in parts], strict=True)

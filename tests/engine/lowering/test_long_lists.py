@@ -46,6 +46,11 @@ PROGRAMS = {
     "output q[5], sum(q)",
     "arrays as an array": "h = []\nv = array([x, 1.0, 0.5])\nfor i in range(100) { v = v + 0.1 * array([v[1], -v[0], x * v[2]]); h = append(h, v) }\n"
     "q = stack(h)\noutput sum(q[:, 1]**2), mean(h, axis = 0), max(h), array(h)[40] - 2.0 * q[3], dot(h[:, 0], h[:, 2]), len(h)",
+    "a list and then arrays": "y = [x, 1.0, 0.5]; h = [y]\nfor k in range(100) { y = y + 0.01 * [y[1], -y[0], x * y[2]]; h = append(h, y) }\n"
+    "q = stack(h)\nfor p in h { s += p[0] * p[2] }\noutput s, h[0], h[40], h[0][1], h[-1][1], sum(q[:, 1]), h[0] + h[1], h[n][2] * h[-n][0], len(h[2]), mean(h, axis = 0)",
+    "a list and then arrays, as long as a condition holds": "y = [x, 1.0, 0.5]; h = [y]\nwhile norm(y) < 9.0 { y = y * 1.01 + 0.01 * [y[1], -y[0], x * y[2]]; h = append(h, y) }\n"
+    "for p, q in zip(h, h[1:]) { s += dot(p, q) }\noutput s, h[0], h[0][1], h[-1], len(h)",
+    "arrays and then a list": "h = []\nfor k in range(90) { h = append(h, [x, 2.0, x * k] if k > 70 else x * ones(3)) }\noutput h[3], h[80], h[80][1], h[70][1] * h[71][2], array(h)[75]",
     "arrays that a short loop appends": "h = []\nfor i in range(30) { h = append(h, array([x * i, x, 1.0])) }\noutput sum(h), var(h, axis = 0), concatenate([array(h), stack(h)])[50]",
     "rows of numbers of two types": "h = [[x * i, i, 2] for i in range(40)]\noutput h @ [1.0, x, 2.0], transpose(h)[1], exp(-h)[3], zeros_like(h)[7]",
     "a `while` that counts": "h = []\nk = 0\nwhile k < 90 { h = append(h, [x * k, x + k]); k = k + 1 }\nc = h - mean(h, axis = 0)\noutput transpose(c) @ c / (k - 1)",

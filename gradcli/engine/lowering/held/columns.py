@@ -8,7 +8,18 @@ from typing import Any
 from ...ir.builder import Builder
 from ...ir.instructions import Value
 from ...ir.types import BOOL, I64, ArrayType, Scalar, element_of, elements_of
-from .kinds import Array, Kind, Record, Stored, Table, flat, items_in, leaves, plain
+from .kinds import (
+    Array,
+    Kind,
+    ListOrArray,
+    Record,
+    Stored,
+    Table,
+    array_kind,
+    flat,
+    items_in,
+    plain,
+)
 
 # Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
 ROOM, ROOM_ON_ROWS = 2**14, 2**10
@@ -39,6 +50,12 @@ def columns_of(item: Kind, room: int) -> Kind | None:
     if they would be large."""
     if isinstance(item, Scalar):
         return Stored(ArrayType(item, (room,), listed=True))
+    if isinstance(item, ListOrArray):  # as those of lists, whose numbers depend on nothing else
+        own = item.array
+        row = own.type if isinstance(own, Stored) else ArrayType(own.type, own.shape)
+        array = Stored(ArrayType(row.element, (room, *row.shape), listed=True))
+        is_list = Stored(ArrayType(BOOL, (room,), listed=True))
+        return ListOrArray(is_list, array) if 0 < array.type.size <= LARGEST else None
     listed = item.listed if isinstance(item, Stored) else not isinstance(item, Array)
     if isinstance(item, Array):
         whole: ArrayType | None = ArrayType(item.type, item.shape)
@@ -58,9 +75,29 @@ def columns_of(item: Kind, room: int) -> Kind | None:
 
 def room_of(columns: Kind) -> int:
     """The number of items for which a table with these columns has room."""
-    first = next(leaves(columns))
-    assert isinstance(first, Stored)
-    return first.shape[0]
+    first: ArrayType = next(flat(columns))
+    room: int = first.shape[0]
+    return room
+
+
+def array_of(kind: Kind) -> Array | Stored | None:
+    """The kind of an array, or that of a list of numbers as an array; None for anything else."""
+    if isinstance(kind, ListOrArray):
+        return kind.array
+    if isinstance(kind, Array) or (isinstance(kind, Stored) and not kind.listed):
+        return kind
+    found = kind.type if isinstance(kind, Stored) else array_type(kind)
+    return None if found is None else array_kind(found.in_form(listed=False))
+
+
+def item_of(kinds: Iterable[Kind]) -> Kind | None:
+    """The kind of the items of a table that may have all these kinds; None if there is none."""
+    found: set[Kind] = set(map(plain, kinds))
+    if len(found) == 1:
+        return next(iter(found))
+    arrays = set(map(array_of, found))
+    array = arrays.pop() if len(arrays) == 1 else None
+    return None if array is None else ListOrArray(BOOL, array)
 
 
 def table_of(a: Kind, b: Kind, room: int) -> Table | None:
@@ -69,16 +106,25 @@ def table_of(a: Kind, b: Kind, room: int) -> Table | None:
     for kind in (a, b):
         room = room_of(kind.columns) if isinstance(kind, Table) else room
     found: set[Kind | None] = set()
+    items: list[Kind] = []
     for kind in (a, b):
-        if isinstance(kind, Table):
+        if isinstance(kind, Table) and isinstance(kind.columns, ListOrArray):
+            array = kind.columns.array
+            assert isinstance(array, Stored)
+            row = ArrayType(array.type.element, array.shape[1:])
+            items.append(ListOrArray(BOOL, array_kind(row)))
+        elif isinstance(kind, Table):
             found.add(kind.columns)
         elif isinstance(kind, tuple) and len(kind) < room:
-            found.update([columns_of(plain(item), room) for item in kind])
+            items += kind
         elif isinstance(kind, Stored) and kind.listed and kind.shape[0] < room:
             whole = ArrayType(kind.type.element, (room, *kind.shape[1:]), listed=True)
             found.add(Stored(whole))
         else:
             return None
+    if items:
+        item = item_of(items)
+        found.add(None if item is None else columns_of(item, room))
     columns = found.pop() if len(found) == 1 else None
     return None if columns is None else Table(columns, I64)
 
@@ -95,6 +141,11 @@ def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
     as one item."""
     if isinstance(columns, Stored):
         return Stored(filled(builder, columns.type, flat(*items)))
+    if isinstance(columns, ListOrArray):
+        flags = [is_list(builder, item) for item in items]
+        arrays = [item.array if isinstance(item, ListOrArray) else item for item in items]
+        columns = columns.is_list, columns.array
+        return ListOrArray(*_filled(builder, [*zip(flags, arrays, strict=True)], columns))
     if isinstance(columns, Record):
         rows = [item.items for item in items]
         return Record(columns.keys, _filled(builder, rows, columns.items))
@@ -102,6 +153,15 @@ def _filled(builder: Builder, items: Sequence[Any], columns: Kind) -> Any:
     parts = zip(*items, strict=True) if items else [()] * len(columns)
     pairs = zip(parts, columns, strict=True)
     return tuple([_filled(builder, part, column) for part, column in pairs])
+
+
+def is_list(builder: Builder, held: Any) -> Value:
+    """Whether numbers are a list, and no array."""
+    if isinstance(held, ListOrArray):
+        found: Value = held.is_list
+        return found
+    listed = type(held) is tuple or (isinstance(held, Stored) and held.listed)
+    return builder.constant(listed)
 
 
 def filled(builder: Builder, kind: ArrayType, parts: Iterable[Value]) -> Value:

@@ -283,5 +283,5 @@ def is_unrecorded(kind: Kind) -> bool:
     """Whether something of this kind has a list that isn't recorded where its numbers are traced: a
     list of arrays whose number isn't known, or one that may be an array."""
     if isinstance(kind, Table):
-        return any(isinstance(c, Stored) and not c.listed for c in leaves(kind.columns))
+        return any(not (isinstance(c, Stored) and c.listed) for c in leaves(kind.columns))
     return isinstance(kind, ListOrArray) or any(map(is_unrecorded, parts_of(kind)))

@@ -16,7 +16,7 @@ from ....ops.op import Op
 from ...ir.builder import Builder
 from ...ir.instructions import Value
 from ...ir.types import BOOL, I64, Scalar, is_float
-from .columns import array_type, in_memory, table, table_of
+from .columns import array_of, array_type, in_memory, is_list, table, table_of
 from .kinds import (
     Array,
     Choice,
@@ -32,7 +32,6 @@ from .kinds import (
     Stored,
     Table,
     Word,
-    array_kind,
     flat,
     kind_of,
     parts_of,
@@ -75,7 +74,7 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
         return Array(a.shape, a.items, a.type, True) if same else differ
     if isinstance(a, Stored) and isinstance(b, Stored):
         return Stored(a.type, True) if a.type == b.type else differ
-    first, second = _array_of(a), _array_of(b)
+    first, second = array_of(a), array_of(b)
     if first is not None and second is not None and type(first) is type(second):
         both = joined(first, second, differ)
         return ListOrArray(BOOL, both) if isinstance(both, Array | Stored) else differ
@@ -89,16 +88,6 @@ def joined(a: Kind, b: Kind, differ: Unknown, room: int = 0) -> Kind:
     real = reals[0]
     is_one = isinstance(real, Scalar) and is_float(real) and reals[-1] == real
     return Mixed(BOOL, I64, real) if is_one else differ
-
-
-def _array_of(kind: Kind) -> Array | Stored | None:
-    """The kind of an array, or that of a list of numbers as an array; None for anything else."""
-    if isinstance(kind, ListOrArray):
-        return kind.array
-    if isinstance(kind, Array) or (isinstance(kind, Stored) and not kind.listed):
-        return kind
-    found = kind.type if isinstance(kind, Stored) else array_type(kind)
-    return None if found is None else array_kind(found.in_form(listed=False))
 
 
 def _things(kind: Kind) -> tuple[Any, ...]:
@@ -137,8 +126,7 @@ def as_kind(builder: Builder, held: Any, kind: Kind) -> Any:
     if isinstance(kind, ListOrArray):
         if isinstance(held, ListOrArray):
             return ListOrArray(held.is_list, as_kind(builder, held.array, kind.array))
-        is_list = type(held) is tuple or (isinstance(held, Stored) and held.listed)
-        return ListOrArray(builder.constant(is_list), _as_array(builder, held, kind.array))
+        return ListOrArray(is_list(builder, held), _as_array(builder, held, kind.array))
     if isinstance(kind, Array):
         return Array(held.shape, held.items, held.type, kind.variable)
     if isinstance(kind, Stored) and type(held) is tuple:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ...ir.instructions import Branch, For, Instruction, Operation, Value, every
 from ...ir.types import BOOL, ArrayType, is_float
 from ..functions.requests import Requests
-from ..held.columns import array_type, columns_of, table
-from ..held.kinds import FEW, Kind, Stored, Table, flat, plain
+from ..held.columns import array_type, columns_of, item_of, table
+from ..held.kinds import FEW, Kind, ListOrArray, Stored, Table, flat
 from ..held.names import Name
 from ..values.arrays import MAX_ELEMENTS
 
@@ -65,9 +65,11 @@ class GrowingLists(Requests):
     def _room_for(self, held: tuple[Any, ...], kind: tuple[Kind, ...], size: int) -> Table | None:
         """A list with room for items of one kind, such as arrays; None if there is none, or if they
         are few. `kind` is that of the longer list."""
-        first, *others = map(plain, kind)
-        is_one = all(item == first for item in others) and BOOL not in flat(first)
-        columns = columns_of(first, size) if is_one and size > FEW else None
+        item = item_of(kind)
+        if item is None or size <= FEW:
+            return None
+        has_bools = BOOL in flat(item) and not isinstance(item, ListOrArray)
+        columns = None if has_bools else columns_of(item, size)
         return None if columns is None else table(self.builder, held, columns)
 
     def settle(self, grown: Sequence[Grown]) -> None:

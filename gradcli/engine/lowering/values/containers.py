@@ -18,11 +18,20 @@ from typing import Any
 
 from ...ir.instructions import Check, Value
 from ...ir.types import BOOL, ArrayType, Scalar
-from ..held.columns import array_type, columns_of, in_memory, room_of, table
+from ..held.columns import (
+    array_type,
+    columns_of,
+    in_memory,
+    is_list,
+    item_of,
+    room_of,
+    table,
+)
 from ..held.kinds import (
     FEW,
     Array,
     Kind,
+    ListOrArray,
     Record,
     Stored,
     Table,
@@ -30,7 +39,6 @@ from ..held.kinds import (
     flat,
     kind_of,
     leaves,
-    plain,
     with_parts,
 )
 from ..held.names import Fails, NotCompiled
@@ -171,6 +179,8 @@ class Containers(Parts):
     def filled_part(self, held: Table) -> Stored | Array | Pending:
         """A list in memory as an array. Its length must be known."""
         count, columns = self.builder.known.get(held.count), held.columns
+        if isinstance(columns, ListOrArray):
+            columns = columns.array
         if count is None or not isinstance(columns, Stored):
             raise NotCompiled(
                 "a list of such items, or of unknown length, is not compiled as array"
@@ -196,6 +206,9 @@ class Containers(Parts):
             return self.builder.element(columns.value, index)
         if isinstance(columns, Stored):
             return self.whole(self.part(columns, [index]))
+        if isinstance(columns, ListOrArray):
+            numbers = self.row(columns.array, index)
+            return ListOrArray(self.row(columns.is_list, index), self.whole(self.stacked(numbers)))
         return with_parts(columns, lambda part: self.row(part, index))
 
     def part_of_table(self, held: Table, steps: Sequence[Step]) -> Any:
@@ -270,8 +283,11 @@ class Containers(Parts):
 
     def verify_fits(self, held: Table, item: Any) -> None:
         """Raises NotCompiled unless a table can have an item."""
-        columns = kind_of(held.columns)
-        if columns_of(plain(kind_of(item)), room_of(columns)) != columns:
+        columns, kinds = kind_of(held.columns), [kind_of(item)]
+        if isinstance(columns, ListOrArray):
+            kinds.append(kind_of(self.row(held.columns, self.builder.constant(0))))
+        common = item_of(kinds)
+        if common is None or columns_of(common, room_of(columns)) != columns:
             raise NotCompiled("a list of items of several forms is not compiled")
 
     def with_row(self, columns: Any, place: Value, item: Any) -> Any:
@@ -281,6 +297,11 @@ class Containers(Parts):
         if isinstance(columns, Stored):
             put = self.list_with if columns.listed else self.stored_with
             return put(columns, [place], item)
+        if isinstance(columns, ListOrArray):
+            assert isinstance(columns.array, Stored)
+            flags = self.with_row(columns.is_list, place, is_list(self.builder, item))
+            array = self.stored_with(columns.array, [place], self.stacked(item))
+            return ListOrArray(flags, array)
         if isinstance(columns, Record):
             return Record(columns.keys, self.with_row(columns.items, place, item.items))
         pairs = zip(columns, item, strict=True)
