@@ -18,6 +18,10 @@ def loaded_by(*arguments: str) -> set[str]:
 
 SAMPLE = Path(__file__).parent.parent / "samples" / "rosenbrock.tg"
 LOOP = "var x; y = 0.0; for i in range({}) {{ y = y * 0.9 + sin(x * i) }}; y"
+CALLS = (
+    "var x; fn f(a) { for i in range(20) { a = a * 0.9 + sin(x + a) }; return a }\n"
+    "y = 0.0; for i in range(100) { y = y + f(i) }; output y"
+)
 HEAVY = {
     "sympy",
     "scipy",
@@ -72,6 +76,10 @@ HEAVY = {
         ),
         (
             ("eval", "-e", LOOP.format(100), "--set", "x=3"),
+            HEAVY | {"numpy", "gradcli.engine.ir.instructions"},
+        ),
+        (
+            ("eval", "-e", CALLS, "--set", "x=3"),
             HEAVY | {"numpy", "gradcli.engine.ir.instructions"},
         ),
         (("eval", "-e", LOOP.format(10_000), "--set", "x=3"), HEAVY | {"numpy"}),

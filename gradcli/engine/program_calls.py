@@ -125,7 +125,8 @@ class ProgramCall:
         if asked is not None and device != "cpu":
             raise NotCompiled("sweeps for Jacobians are not compiled for GPUs", None)
         self._device, self._calls = device, 1 if asked is not None and asked.once else AGAIN
-        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype], seed=seed, most=paid_by(work))
+        most = paid_by(work if asked is None else work / max(asked.kernels, 1))
+        lowered = lower_program(node, inputs, real=OF_DTYPE[dtype], seed=seed, most=most)
         # Asked once, the run that asks has done what isn't compiled, which has no name here.
         for reason in () if asked is not None and asked.once else lowered.reasons:
             raise reason

@@ -59,6 +59,13 @@ class Asked(NamedTuple):
                 yield from plans
 
     @property
+    def kernels(self) -> int:
+        """How many kernels there will be. One of a Hessian, which is a derivative of a derivative,
+        counts as so many as it takes longer to make."""
+        hessians = sum([len(plans) for row in self.hessians.values() for plans in row.values()])
+        return len([*self.plans]) + (SECOND - 1) * hessians
+
+    @property
     def is_sure(self) -> bool:
         """Whether the plans hold for other numbers, too. They are the same on all paths of the
         program on which everything depends on everything, and this is such a path."""
@@ -273,10 +280,8 @@ def _verify_worth(plan: Plan, work: int) -> None:
 
 def _verify_pays(asked: Asked, size: int) -> None:
     """Raises NotCompiled where a run's sweeps take less time than making the kernels for a program
-    of a size. Those of Hessians are derivatives of derivatives."""
-    hessians = sum([len(plans) for row in asked.hessians.values() for plans in row.values()])
-    kernels = len([*asked.plans]) + (SECOND - 1) * hessians
-    if sum([plan.cost for plan in asked.plans]) < kernels * size * policy().heat.sweeps_each:
+    of a size."""
+    if sum([plan.cost for plan in asked.plans]) < asked.kernels * size * policy().heat.sweeps_each:
         raise NotCompiled("making kernels takes longer than the sweeps of one run", None)
 
 

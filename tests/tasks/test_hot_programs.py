@@ -115,6 +115,23 @@ def test_errors_are_the_interpreter_s(source: str) -> None:
     compare(CASE_HEAD + source, CASE_POINTS)
 
 
+OF_LIST = "fn f(a) { return a*a } backward (d) { return d*[2.0, 1.0, 0.5][int64(a)] }"
+OF_MATRIX = "fn f(a) { return a*a } backward (d) { return solve([[1.0, a], [a, 1.0]], [d, d])[0] }"
+FAILING_RULES = {
+    OF_LIST: ["f(x)", "f(x)*detach(x)", "x + detach(f(x))", "grad(f)(x)*x", "sum([f(x + 0.01*k) for k in range(40)])"],
+    OF_MATRIX: ["f(x)", "grad(fn(a) = a*f(a))(x)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("rule", FAILING_RULES)
+def test_a_rule_may_fail(rule: str, mode: str) -> None:
+    """A kernel steps back there: a program is all that runs."""
+    points = [{"x": x} for x in (0.5, 1.5, 3.5, 0.25, 1.0, -5.0, 2.5)]
+    for result in FAILING_RULES[rule]:
+        assert compare(f"var x\n{rule}\noutput y = {result}", points, mode=mode)
+
+
 EMPTY = [
     "sum(a) + x", "min(a)", "max(a)", "mean(a)", "prod(a) * x", "norm(a) + x", "argmin(a)", "any(a)", "all(a)", "count_nonzero(a)",
     "logsumexp(a)", "softmax(a)", "cumsum(a)", "var(a)", "sort(a)", "a", "concatenate(a, a)", "{k: a, v: x*x}", "a*x",

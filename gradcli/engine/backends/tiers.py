@@ -43,6 +43,7 @@ class Heat(NamedTuple):
                  for each instruction of their region `work_each`, several times that for each
                  derivative around it; calls of fewer than `least_work` stay in the interpreter.
                  To enter a region counts as `least_work`, too: a larger one enters it less often
+    loading      work of a run before it loads the compiler: importing that takes about as long
     elements     given to a `vmap`, before it is lowered
     operations   on these, before it is compiled
     instructions of a region that Python text runs, before machine code replaces it: for each that
@@ -60,6 +61,7 @@ class Heat(NamedTuple):
     work: int = 2**13
     work_each: int = 2**7
     least_work: int = 2**6
+    loading: int = 2**16
     elements: int = 2**16
     operations: int = 2**24
     instructions: int = 2**19
@@ -77,6 +79,7 @@ FIRST_USE = Heat(
     work=1,
     work_each=0,
     least_work=1,
+    loading=0,
     elements=1,
     operations=0,
     instructions=0,

@@ -15,7 +15,7 @@ from ..compilation.compiler import Compiler
 from ..trace.run import MAX_DEPTH, Run
 from ..trace.tape import Site
 from ..values.kinds import UNSET, Function, Transform
-from .notes import EARLY, Note
+from .notes import EARLY, Note, pays_for_loading
 from .region_op import REGION
 
 # Deeper calls are the interpreter's, which tells where they are too deep.
@@ -71,14 +71,15 @@ class HotCalls:
         heat = _heat_of(function, self._span)
         was_hot = EARLY * heat.work >= self._hot and heat.note.work > 0
         is_hot = (was_hot or heat.work >= self._hot) and heat.work >= self._least * heat.times
+        work = heat.done + heat.work
+        if was_hot:
+            work = max(work, heat.note.work)
+        is_hot = is_hot and pays_for_loading(max(work, run.effort))
         if is_hot and run.group is None and run.depth < DEEP:
             if heat.calls is None:
                 from .function_calls import FunctionCalls  # the compiler
 
                 heat.calls = FunctionCalls(self._span)
-            work = heat.done + heat.work
-            if was_hot:
-                work = max(work, heat.note.work)
             found = heat.calls.run(run, work, self._site, function, arguments, named)
             if found is not UNSET:
                 run.work += self._least

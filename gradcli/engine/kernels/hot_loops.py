@@ -20,7 +20,7 @@ from ..lanes.parts import Alive
 from ..lowering.held.flow import assigned, breaks, returns
 from ..operations.sequences import Listed, Window
 from ..values.kinds import FRAME_HEAD, Variable
-from .notes import EARLY, Note
+from .notes import EARLY, Note, pays_for_loading
 
 if TYPE_CHECKING:
     from .iterations import Items, Ran
@@ -100,7 +100,7 @@ class HotLoop:
     def _begun(self, frame: list[Any], items: Items, through: Through) -> tuple[Any, Items]:
         """Runs the first iterations by the interpreter: of a hot loop a single one, after which all
         names have values. Returns their completion and the rest."""
-        if self._is_hot(items):
+        if self._is_hot(frame, items):
             return through(frame, items[:1]), items[1:]
         self._times += 1
         return self._warmed(frame, items, through)
@@ -111,14 +111,14 @@ class HotLoop:
         rest."""
         is_long = self._is_counted and len(rest) >= 2 * self._long
         completion, most = None, self._least
-        while completion is None and rest and not self._is_hot(rest):
+        while completion is None and rest and not self._is_hot(frame, rest):
             if self._count < self._long:
                 most = min(most, max(self._long - self._count, self._least))
             completion = self._interpreted(frame, rest, most, through)
             rest, most = rest[most:], 2 * most
             worth = self._worth(rest)
             is_long = is_long or (self._is_counted and worth >= 2 * self._hot)
-            if is_long and worth >= self._cost:
+            if is_long and worth >= self._cost and pays_for_loading(worth):
                 break
         return completion, rest
 
@@ -131,15 +131,18 @@ class HotLoop:
         self._work += frame[0].effort - before
         return completion
 
-    def _is_hot(self, rest: Items) -> bool:
+    def _is_hot(self, frame: list[Any], rest: Items) -> bool:
         """Whether the interpreter has run enough iterations, or done enough work, to pay for a
         kernel, and enough iterations in each run of the loop to pay for entering it. Where the
-        loop may run only once, what is left of it has to pay as well."""
+        loop may run only once, what is left of it has to pay as well. What runs in the frame has
+        to pay for the compiler."""
         is_long = self._is_long() or self._was_hot
         if is_long and self._is_counted and self._times < 2:
             is_long = len(rest) >= self._long or self._ahead(rest) >= self._hot
-        pays = self._worth(rest) >= self._cost
-        return is_long and pays and self._count >= self._least * self._times
+        if not is_long or self._count < self._least * self._times:
+            return False
+        worth = self._worth(rest)
+        return worth >= self._cost and pays_for_loading(max(worth, frame[0].effort))
 
     @property
     def _was_hot(self) -> bool:

@@ -1,10 +1,20 @@
-"""Notes on disk of the places of a program that were hot: the next process compiles them early."""
+"""When places of a program are compiled: after enough work for the compiler to be loaded, and early
+where a note on disk says that they were hot in an earlier process."""
 
 from __future__ import annotations
 
-from ...diagnostics import Span
+import sys
 
+from ...diagnostics import Span
+from ..backends.tiers import policy
+
+COMPILER = f"{__package__.rpartition('.')[0]}.lowering.frames"
 EARLY = 8  # a place that was hot before is hot again after an eighth of the work
+
+
+def pays_for_loading(work: int) -> bool:
+    """Whether so much work pays for loading the compiler, if it isn't loaded yet."""
+    return work >= policy().heat.loading or COMPILER in sys.modules
 
 
 class Note:

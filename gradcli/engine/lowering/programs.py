@@ -108,7 +108,7 @@ class _Main:
             Builder(self.block, real, self.most), Liveness((*node.body, *read))
         )
         self.lowering.for_rows, self.lowering.traces_variables = for_rows, True
-        self.lowering.puts_lists_in_memory = True
+        self.lowering.puts_lists_in_memory = self.lowering.is_whole = True
         self.parameters: dict[str, Kind] = {}
         self.results: dict[str, Any] = {}
         self.reasons: list[NotCompiled] = []

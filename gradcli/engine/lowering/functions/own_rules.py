@@ -29,9 +29,10 @@ class OwnRules(Recursion):
 
     traces_variables  whether a value that isn't constant may be traced, though the region isn't
                       told so: then no function with a rule captures one
+    is_whole          whether the region is all that runs, so that it steps back where a rule does
     """
 
-    traces_variables = False
+    traces_variables = is_whole = False
 
     def entered(self, callee: Closure, arguments: list[Any]) -> Any:
         if callee.function.rule is None:
@@ -61,7 +62,8 @@ class OwnRules(Recursion):
             with self.builder.inside(Block()) as block:
                 given = self.value(self.entered(Closure(rule, self.frame, ()), [dy]))
                 answers = tuple(self.paired_answers(arguments, given, dy))
-            if may_fail(block, self.regions):  # when the call isn't there any more
+            # When the call isn't there any more, nothing can step back.
+            if not self.is_whole and may_fail(block, self.regions):
                 raise NotCompiled("a rule that may fail is not compiled")
             self.builder.block.instructions += block.instructions
             return answers
