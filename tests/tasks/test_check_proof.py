@@ -343,6 +343,21 @@ def test_no_element_hides_behind_larger_ones(sizes: str, f: str) -> None:
             assert found.exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("f", "rule", "values"),
+    [
+        ("abs(x)", "flip(dy) * sign(x)", "[-8.5e-9, -3.2e-9, 1.66e-8]"),
+        ("relu(x)", "dy * where(x > 0, 1.00001, 0)", "[1.1e-8, -5.6e-9, 1.9e-8]"),
+        ("x**2", "dy * 2 * x * [1, 1 + 1e-7, 1]", "[-1820.4, 12.8, 610.9]"),
+        ("log(1 + x**2)", "dy * 2 * x / (1 + x**2) * [1 + 1e-7, 1, 1]", "[-279221.3, -34.5, 5.9]"),
+    ],
+)
+def test_the_rule_is_blamed_for_one_element(f: str, rule: str, values: str) -> None:
+    text = f"fn f(x) {{ return {f} }} backward (dy) {{ return {rule} }}\nvar x = {values}"
+    found = run(f"{text}\ny = sum(f(x) * [0.3, 0.9, -0.4])")
+    assert [blamed.operation for blamed in found.blamed] == ["f"]
+
+
 def test_a_small_element_is_named() -> None:
     rule = "dy * 2 * a * where(arange(8) == 4, 1.5, 1.0)"
     found = run(

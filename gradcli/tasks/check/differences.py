@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import NamedTuple
 
 from ...engine.replay.rounding import smallest
@@ -23,11 +23,11 @@ ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
 SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of logarithms it is 1
 # Levels at which a function rises by as much, but for this share, so that it jumps; or goes as
-# steeply, so that it is smooth there.
+# steeply, so that it is smooth there; or is as rough.
 LAST, SAME = 4, 0.01
-AROUND = range(-2, 7)  # levels: stairs may be larger than a step
+AROUND = range(-2, 10)  # levels: stairs may be larger than a step
 ROUGH = 8.0  # last places of the output
-SMOOTH = 2.0**-16  # of the largest step: where nothing is left of third derivatives
+SMOOTH = 2.0**-12  # of the largest step: where little is left of third derivatives
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -99,18 +99,20 @@ class Samples:
 
     def allow_for_roughness(self, step: float) -> bool:
         """Measures the error of the output around a step by differences in which what is smooth
-        cancels; returns whether that is more than was known: of a function that rounds inside to
-        less than its last places, or ends a search."""
-        steps = [step * SHRINK**k for k in AROUND]
-        steps = [h for h in steps if h <= max(step, SMOOTH * self.first)]
-        ends = [(self.function(h) - self.value, self.function(-h) - self.value) for h in steps]
+        cancels, and goes on shrinking; returns whether that is more than was known: of a function
+        that rounds inside to less than its last places, or ends a search."""
+        steps = [step * SHRINK**k for k in AROUND if step * SHRINK**k <= SMOOTH * self.first]
+        rises = [(self.function(h) - self.value, self.function(-h) - self.value) for h in steps]
+        ends = list(dropwhile(lambda ends: ends == (0.0, 0.0), rises))
         rests = [
-            abs((a + sign * b) - ratio * (c + sign * d)) / (2 + 2 * ratio)
+            max(
+                abs((a + sign * b) - ratio * (c + sign * d)) / (2 + 2 * ratio)
+                for sign, ratio in ((1, SHRINK**2), (-1, SHRINK))
+            )
             for (c, d), (a, b) in pairwise(ends)
-            for sign, ratio in ((1, SHRINK**2), (-1, SHRINK))
         ]
-        found = max(rest if math.isfinite(rest) else 0.0 for rest in rests)
-        is_rough = found > max(self.floor, ROUGH * self.eps * abs(self.value))
+        found = min(rests[:LAST], default=0.0)
+        is_rough = math.inf > found > max(self.floor, ROUGH * self.eps * abs(self.value))
         self.floor = found if is_rough else self.floor
         return is_rough
 
