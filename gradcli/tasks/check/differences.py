@@ -263,24 +263,23 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 
 
 def _one_side(samples: Samples, side: int) -> Estimate:
-    levels = [samples.level(k) for k in range(LEVELS)]
-    rises = [b.up - samples.value if side > 0 else samples.value - b.down for b in levels]
-    noises = [samples.noise(k, side) for k in range(LEVELS)]
-    if _jumps(rises, noises):
-        return Estimate(_quotient(rises[-1], levels[-1].step), math.inf)
-    return _limit(
-        [
-            (_quotient(rise, b.step), _quotient(noise, b.step))
-            for rise, noise, b in zip(rises, noises, levels, strict=True)
-        ]
-    )
+    known = []
+    for k in range(LEVELS):
+        step, up, down = samples.level(k)
+        rise = up - samples.value if side > 0 else samples.value - down
+        if math.isfinite(rise):
+            known.append((step, rise, samples.noise(k, side)))
+    if len(known) >= LAST and _jumps(known[-LAST:]):
+        step, rise, _ = known[-1]
+        return Estimate(_quotient(rise, step), math.inf)
+    return _limit([(_quotient(rise, step), _quotient(noise, step)) for step, rise, noise in known])
 
 
-def _jumps(rises: Sequence[float], noises: Sequence[float]) -> bool:
-    """Whether a function rises by as much however small the step is."""
-    last = list(zip(rises[-LAST:], noises[-LAST:], strict=True))
-    jumps = [low - (high - low) / (SHRINK - 1) for (high, _), (low, _) in pairwise(last)]
-    least = CLEAR * max(noise for _, noise in last)
+def _jumps(last: Sequence[tuple[float, float, float]]) -> bool:
+    """Whether a function rises by as much however small the step is: a step, the rise, and its
+    noise at each level."""
+    jumps = [low - (high - low) / (SHRINK - 1) for (_, high, _), (_, low, _) in pairwise(last)]
+    least = CLEAR * max(noise for _, _, noise in last)
     return min(map(abs, jumps)) > least and all(
         abs(jump - jumps[-1]) <= SAME * abs(jumps[-1]) for jump in jumps
     )
@@ -291,7 +290,8 @@ def _limit(quotients: list[tuple[float, float]]) -> Estimate:
     fraction of its power, as of `abs(x)**1.5` at 0; an infinite error where they diverge."""
     by_series, by_ratio = ridders(iter(quotients), 1), aitken(quotients)
     last = quotients[-LAST:]
-    nearest, near = last[-1][0], SAME * abs(last[-1][0])
+    nearest = last[-1][0] if last else math.nan
+    near = SAME * abs(nearest)
     if all(abs(q - nearest) <= near for q, _ in last) and abs(by_series.value - nearest) > 2 * near:
         by_series = ridders(iter(last), 1)  # larger steps lead across jumps
     diverges = math.isfinite(by_ratio.value) and math.isinf(by_ratio.error)
@@ -350,7 +350,8 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
         return Remainder(math.inf, room)
     orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in pairwise(clear)]
     is_linear = len(orders) > 1 and all(0.9 < order < 1.1 for order in orders[-2:])
-    while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
+    jumps = len(orders) > 1 and all(abs(order) < SAME for order in orders[-2:])
+    while len(orders) > 1 and not (is_linear or jumps) and orders[-1] < min(1.7, orders[-2]):
         orders.pop()  # rounding errors that are larger than the last place of the output
     return Remainder(orders[-1] if orders else math.inf, room, is_linear)
 

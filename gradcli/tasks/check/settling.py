@@ -270,7 +270,8 @@ def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:
         by_steps = [row[method].verdict for method in judge.by_steps if method in row]
         is_smooth = exists and AGREE in by_steps
     else:
-        left, right = map(settled, bends(judge.samples, case.along(judge.direction)[0]))
+        sides = bends(judge.samples, case.along(judge.direction)[0])
+        left, right = (settled(side, judge.natural) for side in sides)
         near = SLACK * max(abs(judge.ours), judge.natural)
         is_smooth = abs(left - right) <= near  # false for infinities
     if not is_smooth:
