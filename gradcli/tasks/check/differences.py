@@ -123,6 +123,11 @@ class Samples:
             [abs(v - self.value) for v in (beside.up, beside.down) if math.isfinite(v)], default=0.0
         )
 
+    def moves_both_ways(self) -> bool:
+        """Whether the output moves within the smallest step to both sides."""
+        near, least = self.level(LEVELS - 1), CLEAR * self.noise(LEVELS - 1)
+        return min(abs(end - self.value) for end in (near.up, near.down)) > least
+
     def slope(self) -> float:
         """The larger slope between the point and those at the largest step, if these were computed:
         what a zero derivative compares to."""

@@ -55,7 +55,8 @@ def explain(
     if any(not doubt.surrogate for doubt in doubts):
         return
     if doubts:
-        settle(rows, SKIPPED, doubts[0].surrogate)
+        moves = any(judge.samples.moves_both_ways() for judge in judges)
+        settle(rows, SKIPPED, doubts[0].surrogate, THROUGH_THE_BODY if moves else ())
         return
     for judge, row in zip(judges, rows, strict=True):
         unclear = [
