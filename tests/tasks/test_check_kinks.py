@@ -138,6 +138,25 @@ def test_kinks_in_single_precision(text: str, left: float, right: float) -> None
     assert (found.kinks[0].left, found.kinks[0].right) == sides
 
 
+@pytest.mark.parametrize("method", ["complex", "differences", "sympy"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 0.0; y = abs(x)",
+        "var x = 1.0; y = maximum(x, 1.0)",
+        "var x = 0.0; y = where(x > 0, 2 * x, -3 * x)",
+        "var x = 1.0; if x < 1 { y = x } else { y = 3 * x - 2 }",
+        "var x = 2.0; y = floor(x) * x",
+        "var x = 0.0; y = trunc(cos(x))",
+    ],
+)
+def test_kinks_are_found_by_each_method_alone(text: str, method: str) -> None:
+    found = run(text, methods=(method,))
+    assert [result.verdict for result in found.results] == ["kink"]
+    smooth = run("var x = 0.0; y = x * abs(x)", methods=(method,))
+    assert [result.verdict for result in smooth.results] == ["verified"]
+
+
 def test_a_jump_is_no_kink_beside_it() -> None:
     found = run("var x = 1.9999999999; y = floor(x) * x + abs(x - 1.99999999992)")
     assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
