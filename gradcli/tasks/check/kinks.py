@@ -112,10 +112,14 @@ def _arrays(step: Step, operands: list[Any]) -> list[Any]:
     )
 
 
+NOTHING = 1e-35  # of a slope: underflow
+
+
 def settled(slope: Estimate, natural: float) -> float:
     """A one-sided derivative, 0.0 where it is less than its error; an infinity where the slopes
     don't settle, to a small part of what is natural: the function jumps, or has a root."""
-    if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + RELIABLE * natural:
+    room = 0.1 * abs(slope.value) + max(RELIABLE * natural, NOTHING)
+    if math.isfinite(slope.value) and slope.error > room:
         return math.copysign(math.inf, slope.value)
     return 0.0 if abs(slope.value) <= slope.error else slope.value
 
