@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gradcli.report.checks import problem_of
-from gradcli.tasks.check.methods import METHODS
 from gradcli.tasks.check.results import METHODS
 from gradcli.tasks.evaluation import Options
 
