@@ -6,6 +6,9 @@ import math
 
 import pytest
 
+from gradcli.tasks.check.methods import METHODS
+from gradcli.tasks.evaluation import Options
+
 from .checks import AGREED, WRONG, finding, run, verdicts
 
 
@@ -25,6 +28,8 @@ from .checks import AGREED, WRONG, finding, run, verdicts
         ("var x = 1e3; y = trunc(x) + x", "trunc", math.inf, 1.0),
         ("var x = 100.0; y = -trunc(x - 2.0)", "trunc", -math.inf, 0.0),
         ("var x = 0.0; y = trunc(cos(x))", "trunc", math.inf, -math.inf),
+        # Too small a jump for differences.
+        ("var x = 3.0; y = x**2 + 1e-9 * floor(x)", "floor", math.inf, 6.0),
         # Ints: as numbers, and as what decides an index, a count, or a branch.
         ("var x = 2.0; y = int64(x) * x", "int64", math.inf, 2.0),
         ("var x = 2.0; y = argmax([x, 2.0]) * x", "argmax", -math.inf, 0.0),
@@ -114,6 +119,45 @@ def test_a_jump_by_as_much_to_both_sides_verifies_nothing() -> None:
 @pytest.mark.parametrize("output", ["int64(x) * x", "[1.0, 2.0][int64(x) % 2] * x"])
 def test_ints_are_no_kink_beside_their_jump(output: str, at: float) -> None:
     found = run(f"var x = {at}; y = {output}")
+    assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "right"),
+    [
+        ("var x = 0.5; y = maximum(x, 0.5)", 0.0, 1.0),
+        ("var x = 2.0; y = abs(x - 2.0)", -1.0, 1.0),
+        ("var x = 2.0; y = ceil(x)", 0.0, math.inf),
+        ("var x = -2.0; y = trunc(abs(x))", 0.0, -math.inf),
+    ],
+)
+def test_kinks_in_single_precision(text: str, left: float, right: float) -> None:
+    found = run(text, run=Options(dtype="float32"), methods=tuple(METHODS))
+    assert [result.verdict for result in found.results] == ["kink"]
+    sides = pytest.approx(left, abs=1e-4), pytest.approx(right, abs=1e-4)
+    assert (found.kinks[0].left, found.kinks[0].right) == sides
+
+
+@pytest.mark.parametrize("method", ["complex", "differences", "sympy"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 0.0; y = abs(x)",
+        "var x = 1.0; y = maximum(x, 1.0)",
+        "var x = 0.0; y = where(x > 0, 2 * x, -3 * x)",
+        "var x = 1.0; if x < 1 { y = x } else { y = 3 * x - 2 }",
+        "var x = 2.0; y = floor(x) * x",
+        "var x = 0.0; y = trunc(cos(x))",
+    ],
+)
+def test_kinks_are_found_by_each_method_alone(text: str, method: str) -> None:
+    found = run(text, methods=(method,))
+    assert [result.verdict for result in found.results] == ["kink"]
+
+
+@pytest.mark.parametrize("method", ["complex", "sympy"])
+def test_each_method_alone_verifies_what_is_smooth_at_a_kink(method: str) -> None:
+    found = run("var x = 0.0; y = x * abs(x)", methods=(method,))
     assert ([result.verdict for result in found.results], found.kinks) == (["verified"], [])
 
 

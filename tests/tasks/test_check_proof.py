@@ -343,6 +343,46 @@ def test_no_element_hides_behind_larger_ones(sizes: str, f: str) -> None:
             assert found.exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("f", "rule", "values"),
+    [
+        ("abs(x)", "flip(dy) * sign(x)", "[-8.5e-9, -3.2e-9, 1.66e-8]"),
+        ("relu(x)", "dy * where(x > 0, 1.00001, 0)", "[1.1e-8, -5.6e-9, 1.9e-8]"),
+        ("x**2", "dy * 2 * x * [1, 1 + 1e-7, 1]", "[-1820.4, 12.8, 610.9]"),
+        ("log(1 + x**2)", "dy * 2 * x / (1 + x**2) * [1 + 1e-7, 1, 1]", "[-279221.3, -34.5, 5.9]"),
+    ],
+)
+def test_the_rule_is_blamed_for_one_element(f: str, rule: str, values: str) -> None:
+    text = f"fn f(x) {{ return {f} }} backward (dy) {{ return {rule} }}\nvar x = {values}"
+    found = run(f"{text}\ny = sum(f(x) * [0.3, 0.9, -0.4])")
+    assert [blamed.operation for blamed in found.blamed] == ["f"]
+
+
+BISECTION = (
+    "opaque fn root(a) { low = 0.0; high = 2.0; for i in range(52) { m = (low + high) / 2; "
+    "if m * m < a { low = m } else { high = m } }; return low }\n"
+    "backward root(dy, a) { return dy * RULE / sqrt(a) }\nvar a = 2.0; y = root(a)"
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict"), [("0.5", "verified"), ("0.50001", "wrong"), ("-0.5", "wrong")]
+)
+def test_a_body_may_be_flat_where_the_program_is_not(rule: str, verdict: str) -> None:
+    assert verdicts(run(BISECTION.replace("RULE", rule))) == {"a": verdict}
+
+
+@pytest.mark.parametrize("at", [3.2, 3.49999, 123456.4])
+def test_a_rule_of_what_is_flat_is_meant(at: float) -> None:
+    text = "fn f(x) { return round(x) } backward (dy) { return dy }\n"
+    assert verdicts(run(f"{text}var x = {at}; y = f(x)**2")) == {"x": "undecided"}
+
+
+def test_a_rule_that_loses_digits_is_not_wrong() -> None:
+    rule = "fn f(x) { return log(1 + exp(x)) } backward (dy) { return dy * (1 - 1 / (1 + exp(x))) }"
+    assert verdicts(run(f"{rule}\nvar x = -35.0; y = f(x)")) == {"x": "undecided"}
+
+
 def test_a_small_element_is_named() -> None:
     rule = "dy * 2 * a * where(arange(8) == 4, 1.5, 1.0)"
     found = run(

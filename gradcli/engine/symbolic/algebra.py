@@ -53,12 +53,14 @@ class Algebra:
 
     def compared(self, name: str, a: Any, b: Any) -> Any:
         """Compares forms, by SymPy's name for the relation. Of a `Piecewise` it compares the
-        pieces, so that no condition contains one."""
+        pieces, so that no condition contains one. A nan differs from all numbers, as for floats."""
         relation = getattr(sympy, name)
         if isinstance(a, sympy.Piecewise):
             return _by_piece(a, lambda value: self.compared(name, value, b))
         if isinstance(b, sympy.Piecewise):
             return _by_piece(b, lambda value: self.compared(name, a, value))
+        if sympy.nan in (a, b):
+            return sympy.true if relation is sympy.Ne else sympy.false
         return relation(a, b)
 
     def reduced(self, name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -33,6 +33,7 @@ from ...lang import program
 from .blame import Call, Doubt, wrong_steps
 from .differences import Estimate, Samples, extrapolated, one_sided
 from .directions import Scatter, seed_of
+from .finite import assigned
 from .operation_slopes import WRONG, inner_product, like
 from .point import Point
 
@@ -204,7 +205,7 @@ def broken_claims(point: Point) -> Iterator[Expectation]:
         names = [
             n
             for side in (node.value, node.close_to)
-            for n in _variables(side)
+            for n in _variables(assigned(point.program.node, side))
             if n in answer.sources
         ]
         sources = [answer.sources[name] for name in names]

@@ -26,7 +26,15 @@ from .path import Conditions
 from .point import Case
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
-from .settling import blame_steps, explain, look_finer, look_for_obstacles, settle, settle_second
+from .settling import (
+    blame_steps,
+    explain,
+    look_finer,
+    look_for_kinks,
+    look_for_obstacles,
+    settle,
+    settle_second,
+)
 from .verdicts import Judge
 from .whole import verify_whole
 
@@ -134,6 +142,8 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
         rows = [_row(judge, options.methods) for judge in judges]
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             explain(case, judges, rows, found, check_case)
+        elif "taylor" not in options.methods:
+            look_for_kinks(case, judges, rows, found, check_case)
         findings = _summed_up(rows)
         if (wrong := small_elements(case, variable, findings, options)) is not None:
             findings = [wrong if f.method == wrong.method else f for f in findings]

@@ -99,15 +99,16 @@ def _can_move(point: Point, name: str) -> bool:
 
 
 def _moves(case: Case, *names: str) -> bool:
-    """Whether an output changes when these variables move a little."""
-    moves = [
-        (case.directions(name)[-1], STEP * case.reach(case.directions(name)[-1]))
-        for name in names
-        if case.directions(name)
-    ]
+    """Whether an output changes when these variables move a little, to one side or the other."""
+    directions = [case.directions(name)[-1] for name in names if case.directions(name)]
     try:
         with running():
-            return bool(moves) and not _is_same(case.rerun(*moves), case.value)
+            return bool(directions) and any(
+                not _is_same(
+                    case.rerun(*((d, step * case.reach(d)) for d in directions)), case.value
+                )
+                for step in (STEP, -STEP)
+            )
     except GradcliError:
         return False
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import NamedTuple
 
 from ...engine.replay.rounding import smallest
@@ -23,11 +23,11 @@ ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 CONVERGED = 1e-3  # a relative error that doesn't come by chance
 SLOWEST = 0.99  # the factor by which distances from a limit shrink at least; of logarithms it is 1
 # Levels at which a function rises by as much, but for this share, so that it jumps; or goes as
-# steeply, so that it is smooth there.
+# steeply, so that it is smooth there; or is as rough.
 LAST, SAME = 4, 0.01
-AROUND = range(-2, 7)  # levels: stairs may be larger than a step
+AROUND = range(-2, 10)  # levels: stairs may be larger than a step
 ROUGH = 8.0  # last places of the output
-SMOOTH = 2.0**-16  # of the largest step: where nothing is left of third derivatives
+SMOOTH = 2.0**-12  # of the largest step: where little is left of third derivatives
 CURVE = 8  # points to each side of what a plot shows
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -99,18 +99,20 @@ class Samples:
 
     def allow_for_roughness(self, step: float) -> bool:
         """Measures the error of the output around a step by differences in which what is smooth
-        cancels; returns whether that is more than was known: of a function that rounds inside to
-        less than its last places, or ends a search."""
-        steps = [step * SHRINK**k for k in AROUND]
-        steps = [h for h in steps if h <= max(step, SMOOTH * self.first)]
-        ends = [(self.function(h) - self.value, self.function(-h) - self.value) for h in steps]
+        cancels, and goes on shrinking; returns whether that is more than was known: of a function
+        that rounds inside to less than its last places, or ends a search."""
+        steps = [step * SHRINK**k for k in AROUND if step * SHRINK**k <= SMOOTH * self.first]
+        rises = [(self.function(h) - self.value, self.function(-h) - self.value) for h in steps]
+        ends = list(dropwhile(lambda ends: ends == (0.0, 0.0), rises))
         rests = [
-            abs((a + sign * b) - ratio * (c + sign * d)) / (2 + 2 * ratio)
+            max(
+                abs((a + sign * b) - ratio * (c + sign * d)) / (2 + 2 * ratio)
+                for sign, ratio in ((1, SHRINK**2), (-1, SHRINK))
+            )
             for (c, d), (a, b) in pairwise(ends)
-            for sign, ratio in ((1, SHRINK**2), (-1, SHRINK))
         ]
-        found = max(rest if math.isfinite(rest) else 0.0 for rest in rests)
-        is_rough = found > max(self.floor, ROUGH * self.eps * abs(self.value))
+        found = min(rests[:LAST], default=0.0)
+        is_rough = math.inf > found > max(self.floor, ROUGH * self.eps * abs(self.value))
         self.floor = found if is_rough else self.floor
         return is_rough
 
@@ -120,6 +122,11 @@ class Samples:
         return max(
             [abs(v - self.value) for v in (beside.up, beside.down) if math.isfinite(v)], default=0.0
         )
+
+    def moves_both_ways(self) -> bool:
+        """Whether the output moves within the smallest step to both sides."""
+        near, least = self.level(LEVELS - 1), CLEAR * self.noise(LEVELS - 1)
+        return min(abs(end - self.value) for end in (near.up, near.down)) > least
 
     def slope(self) -> float:
         """The larger slope between the point and those at the largest step, if these were computed:
@@ -261,24 +268,23 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 
 
 def _one_side(samples: Samples, side: int) -> Estimate:
-    levels = [samples.level(k) for k in range(LEVELS)]
-    rises = [b.up - samples.value if side > 0 else samples.value - b.down for b in levels]
-    noises = [samples.noise(k, side) for k in range(LEVELS)]
-    if _jumps(rises, noises):
-        return Estimate(_quotient(rises[-1], levels[-1].step), math.inf)
-    return _limit(
-        [
-            (_quotient(rise, b.step), _quotient(noise, b.step))
-            for rise, noise, b in zip(rises, noises, levels, strict=True)
-        ]
-    )
+    known = []
+    for k in range(LEVELS):
+        step, up, down = samples.level(k)
+        rise = up - samples.value if side > 0 else samples.value - down
+        if math.isfinite(rise):
+            known.append((step, rise, samples.noise(k, side)))
+    if len(known) >= LAST and _jumps(known[-LAST:]):
+        step, rise, _ = known[-1]
+        return Estimate(_quotient(rise, step), math.inf)
+    return _limit([(_quotient(rise, step), _quotient(noise, step)) for step, rise, noise in known])
 
 
-def _jumps(rises: Sequence[float], noises: Sequence[float]) -> bool:
-    """Whether a function rises by as much however small the step is."""
-    last = list(zip(rises[-LAST:], noises[-LAST:], strict=True))
-    jumps = [low - (high - low) / (SHRINK - 1) for (high, _), (low, _) in pairwise(last)]
-    least = CLEAR * max(noise for _, noise in last)
+def _jumps(last: Sequence[tuple[float, float, float]]) -> bool:
+    """Whether a function rises by as much however small the step is: a step, the rise, and its
+    noise at each level."""
+    jumps = [low - (high - low) / (SHRINK - 1) for (_, high, _), (_, low, _) in pairwise(last)]
+    least = CLEAR * max(noise for _, _, noise in last)
     return min(map(abs, jumps)) > least and all(
         abs(jump - jumps[-1]) <= SAME * abs(jumps[-1]) for jump in jumps
     )
@@ -289,7 +295,8 @@ def _limit(quotients: list[tuple[float, float]]) -> Estimate:
     fraction of its power, as of `abs(x)**1.5` at 0; an infinite error where they diverge."""
     by_series, by_ratio = ridders(iter(quotients), 1), aitken(quotients)
     last = quotients[-LAST:]
-    nearest, near = last[-1][0], SAME * abs(last[-1][0])
+    nearest = last[-1][0] if last else math.nan
+    near = SAME * abs(nearest)
     if all(abs(q - nearest) <= near for q, _ in last) and abs(by_series.value - nearest) > 2 * near:
         by_series = ridders(iter(last), 1)  # larger steps lead across jumps
     diverges = math.isfinite(by_ratio.value) and math.isinf(by_ratio.error)
@@ -348,7 +355,8 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
         return Remainder(math.inf, room)
     orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in pairwise(clear)]
     is_linear = len(orders) > 1 and all(0.9 < order < 1.1 for order in orders[-2:])
-    while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
+    jumps = len(orders) > 1 and all(abs(order) < SAME for order in orders[-2:])
+    while len(orders) > 1 and not (is_linear or jumps) and orders[-1] < min(1.7, orders[-2]):
         orders.pop()  # rounding errors that are larger than the last place of the output
     return Remainder(orders[-1] if orders else math.inf, room, is_linear)
 

@@ -131,15 +131,7 @@ def _named(node: program.Program, what: Any) -> Iterator[tuple[str, str]]:
             yield expression.slot.name
 
     yield from ((name, "") for name in names(what))
-    if isinstance(what, program.Read):
-        what = next(
-            (
-                s.value
-                for s in node.body
-                if isinstance(s, program.Assign) and _is_to(s.target, what)
-            ),
-            what,
-        )
+    what = assigned(node, what)
     if isinstance(what, program.Apply) and what.op.name == "grad":
         target, source = what.operands[:2]
         sources = source.items if isinstance(source, program.ListDisplay) else (source,)
@@ -149,6 +141,14 @@ def _named(node: program.Program, what: Any) -> Iterator[tuple[str, str]]:
             for by in sources
             if isinstance(by, program.Read)
         )
+
+
+def assigned(node: program.Program, what: Any) -> Any:
+    """What a name stands for where it is first assigned at the top level; else the expression."""
+    if not isinstance(what, program.Read):
+        return what
+    found = (s.value for s in node.body if isinstance(s, program.Assign) and _is_to(s.target, what))
+    return next(found, what)
 
 
 def _is_to(target: Any, name: program.Read) -> bool:

@@ -23,12 +23,12 @@ from ...engine.replay.history import Step, compute
 from ...engine.values.kinds import show
 from ...engine.values.lanes import Lanes, deepest, with_rows
 from ...ops.op import Op
-from .differences import Estimate, around, one_sided
+from .differences import RELIABLE, Estimate, around, one_sided
 from .path import Conditions
 from .results import Kink
 from .verdicts import Judge
 
-STEP = 2.0**-20  # times the reach of a variable
+STEP, STEP_SINGLE = 2.0**-20, 2.0**-12  # times the reach of a variable: in float64, in float32
 SHRINK = 16.0
 CLOSER = 2.0**-20  # times that step: where it has to be seen, too
 JUMP = 1e-4  # of a slope
@@ -44,7 +44,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
     """The kinks of one output along one direction, in execution order; of a place in the program
     the first."""
     case, direction = judge.case, judge.direction
-    h = STEP * judge.reach
+    h = (STEP if case.point.eps < 1e-10 else STEP_SINGLE) * judge.reach
     if h * CLOSER <= sys.float_info.min:  # no step is as small
         return []
     casts = {step.number: step for step in (*case.history.casts, *conditions.casts)}
@@ -75,7 +75,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             found.setdefault(step.site.span, (step, "equal operands"))
     if not found:
         return []
-    left, right = map(settled, one_sided(judge.samples))
+    left, right = (settled(slope, judge.natural) for slope in one_sided(judge.samples))
     curve = tuple(around(judge.samples))
     return [
         Kink(
@@ -112,10 +112,14 @@ def _arrays(step: Step, operands: list[Any]) -> list[Any]:
     )
 
 
-def settled(slope: Estimate) -> float:
+NOTHING = 1e-35  # of a slope: underflow
+
+
+def settled(slope: Estimate, natural: float) -> float:
     """A one-sided derivative, 0.0 where it is less than its error; an infinity where the slopes
-    don't settle: the function jumps, or has a root."""
-    if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + 1e-6:
+    don't settle, to a small part of what is natural: the function jumps, or has a root."""
+    room = 0.1 * abs(slope.value) + max(RELIABLE * natural, NOTHING)
+    if math.isfinite(slope.value) and slope.error > room:
         return math.copysign(math.inf, slope.value)
     return 0.0 if abs(slope.value) <= slope.error else slope.value
 

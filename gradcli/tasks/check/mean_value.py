@@ -43,7 +43,8 @@ def finest_level(samples: Samples, gap: float, levels: int = LEVELS) -> int:
     of the rounding errors."""
 
     def stands_out(k: int) -> bool:
-        return 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step
+        is_known = all(map(math.isfinite, samples.level(k)))
+        return is_known and 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step
 
     return max(filter(stands_out, range(levels)), default=0)
 
@@ -58,6 +59,8 @@ def held_against(
     if not SAFETY * profile.roughness <= gap / 2:
         return UNRESOLVED
     quotient = (beside.up - beside.down) / (2 * beside.step)
+    if not math.isfinite(quotient):
+        return UNRESOLVED
     if abs(quotient - profile.mean) > gap / 2:
         return CONTRADICTED
     if abs(ours - profile.middle) <= gap / 2:

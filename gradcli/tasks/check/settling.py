@@ -55,7 +55,8 @@ def explain(
     if any(not doubt.surrogate for doubt in doubts):
         return
     if doubts:
-        settle(rows, SKIPPED, doubts[0].surrogate)
+        moves = any(judge.samples.moves_both_ways() for judge in judges)
+        settle(rows, SKIPPED, doubts[0].surrogate, THROUGH_THE_BODY if moves else ())
         return
     for judge, row in zip(judges, rows, strict=True):
         unclear = [
@@ -72,12 +73,30 @@ def explain(
             step = look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
-            places = kinks(judge, conditions)
-            if places and not _is_smoothed(judge, places[0], row):
-                found.kinks += [kink for kink in places if kink not in found.kinks]
-                _settle_kink(judge, row, places, found, recheck)
-            else:
+            if not _is_at_a_kink(judge, row, conditions, found, recheck):
                 look_for_obstacles(judge, row, step)
+
+
+def look_for_kinks(
+    case: Case, judges: list[Judge], rows: list[Row], found: Check, recheck: Recheck
+) -> None:
+    """Looks for kinks where all methods agree, and none of them would see any."""
+    with running():
+        conditions = Conditions(case.point)
+        for judge, row in zip(judges, rows, strict=True):
+            _is_at_a_kink(judge, row, conditions, found, recheck)
+
+
+def _is_at_a_kink(
+    judge: Judge, row: Row, conditions: Conditions, found: Check, recheck: Recheck
+) -> bool:
+    """Whether the output has a kink, whose findings are then settled."""
+    places = kinks(judge, conditions)
+    if not places or _is_smoothed(judge, places[0], row):
+        return False
+    found.kinks += [kink for kink in places if kink not in found.kinks]
+    _settle_kink(judge, row, places, found, recheck)
+    return True
 
 
 def blame_steps(case: Case, found: Check) -> list[Doubt]:
@@ -217,8 +236,9 @@ def _settle_kink(
             found.blamed += [blamed for blamed in beside.blamed if blamed not in found.blamed]
         elif beside.verdict not in (VERIFIED, KINK):
             at_kink, reason = False, f"{place}, and beside it nothing can be told either"
+    agree = at_kink and all(f.verdict in (AGREE, SKIPPED) for f in row.values())
     for finding in row.values():
-        if finding.verdict in (DISAGREE, INCONCLUSIVE):
+        if finding.verdict in (DISAGREE, INCONCLUSIVE, AGREE if agree else ""):
             finding.verdict, finding.at_kink, finding.reason = (
                 verdict or finding.verdict,
                 at_kink,
@@ -270,7 +290,8 @@ def settle_second(judge: SecondJudge, row: Row, conditions: Conditions) -> None:
         by_steps = [row[method].verdict for method in judge.by_steps if method in row]
         is_smooth = exists and AGREE in by_steps
     else:
-        left, right = map(settled, bends(judge.samples, case.along(judge.direction)[0]))
+        sides = bends(judge.samples, case.along(judge.direction)[0])
+        left, right = (settled(side, judge.natural) for side in sides)
         near = SLACK * max(abs(judge.ours), judge.natural)
         is_smooth = abs(left - right) <= near  # false for infinities
     if not is_smooth:
