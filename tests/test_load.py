@@ -61,10 +61,10 @@ def test_a_pickled_expression_has_its_inputs() -> None:
 
 @pytest.mark.parametrize("inputs", [[1.0], np.ones(2), 1.0, "x"])
 def test_inputs_are_a_mapping(inputs: Any) -> None:
-    with pytest.raises(TypeError, match="run.. takes a mapping of inputs, not"):
+    with pytest.raises(TypeError, match=r"run.. takes a mapping of inputs, not"):
         gradcli.load(source="var x; y = x").run(inputs)
 
 
 def test_a_path_is_a_path() -> None:
-    with pytest.raises(TypeError, match="load.. takes a path, not bytes"):
+    with pytest.raises(TypeError, match=r"load.. takes a path, not bytes"):
         gradcli.load(b"a.tg")  # type: ignore[arg-type]
