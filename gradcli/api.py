@@ -27,6 +27,8 @@ def load(path: str | os.PathLike[str] | None = None, *, source: str | None = Non
     if (path is None) == (source is None):
         raise TypeError("load() takes a path or source=…, one of the two")
     if path is not None:
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"load() takes a path, not {type(path).__name__}, or source=…")
         return Program(parse_program(read_source(os.fspath(path))), Options())
     if not isinstance(source, str):
         raise TypeError(f"source=… is the text of a program, a str, not {type(source).__name__}")
@@ -55,7 +57,12 @@ class Program:
         """
         from .tasks.evaluate import evaluate
 
-        values = plain_inputs({**(inputs or {}), **names})
+        if inputs is None:
+            inputs = {}
+        elif not isinstance(inputs, Mapping):
+            kind = type(inputs).__name__
+            raise TypeError(f"run() takes a mapping of inputs, not {kind}: `run(x=…)`")
+        values = plain_inputs({**inputs, **names})
         if self._resolved.is_expression and not self._resolved.names.keys() >= values.keys():
             # In a formula `e` and `pi` are inputs where they are given.
             program = Program(parse_program(self._resolved.source, values), self._options)

@@ -50,7 +50,8 @@ _COMMAND_LINE = {
         "an input is missing",
         "A declaration without a value (`var x`) and a free variable of an expression need a "
         "value from outside.",
-        "Give it with --set NAME=VALUE or --inputs FILE, or add a value to the declaration.",
+        "Give it with --set NAME=VALUE or --inputs FILE, in Python with run({NAME: VALUE}), or "
+        "add a value to the declaration.",
         "$ gradcli eval -e 'x**2'",
     ),
     "E005": Code(

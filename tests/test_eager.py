@@ -178,6 +178,7 @@ def test_a_value_is_like_an_array() -> None:
         assert y[[1, 0], 0].value.tolist() == [3.0, 1.0]
         assert [row.value.tolist() for row in y] == A.tolist()
         assert repr(n) == "Value(3.0)"
+        assert (f"{n:.2f}", f"{n}", int(n)) == ("3.00", "Value(3.0)", 3)
     assert len({y, n, y}) == 2
     with pytest.raises(ValueError, match="read-only"):
         y.value[0] = 1.0

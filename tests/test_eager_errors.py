@@ -52,6 +52,7 @@ FAILURES: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: W * np.array(["a"]), "E301", "the dtype of the array is <U1"),
     (lambda: W * np.ma.array([1, 2], mask=[0, 1]), "E301", "masked: 1 of its 2 elements have"),
     (lambda: W * 2**70, "E305", "doesn't fit into 64 bits"),
+    (lambda: W * np.array([2**63], "uint64"), "E301", "9223372036854775808 doesn't fit into 64"),
     (lambda: W.assign([1.0]), "E313", "`w` has shape (3, 2), and the new state (1,)"),
     (
         lambda: W.assign(np.ones((3, 2)) * 1j),

@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradcli
@@ -56,3 +57,14 @@ def test_a_pickled_program_needs_no_file(tmp_path: Path) -> None:
 def test_a_pickled_expression_has_its_inputs() -> None:
     program = pickle.loads(pickle.dumps(gradcli.load(source="e * x")))
     assert program.run(x=2.0, e=3.0).gradients == {"result": {"x": 3.0, "e": 2.0}}
+
+
+@pytest.mark.parametrize("inputs", [[1.0], np.ones(2), 1.0, "x"])
+def test_inputs_are_a_mapping(inputs: Any) -> None:
+    with pytest.raises(TypeError, match=r"run.. takes a mapping of inputs, not"):
+        gradcli.load(source="var x; y = x").run(inputs)
+
+
+def test_a_path_is_a_path() -> None:
+    with pytest.raises(TypeError, match=r"load.. takes a path, not bytes"):
+        gradcli.load(b"a.tg")  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -95,7 +96,7 @@ def _time_limit(
     import signal
     import threading
 
-    from .signals import kept_from_threads
+    from .signals import SOON, kept_from_threads
 
     reached = Diagnostic(
         "E404",
@@ -109,6 +110,12 @@ def _time_limit(
         fired = True
         raise GradcliError(reached)
 
+    def dropped(told: sys.UnraisableHookArgs) -> None:
+        if fired and isinstance(told.exc_value, GradcliError):
+            signal.setitimer(signal.ITIMER_REAL, SOON)
+        else:
+            hook(told)
+
     def end() -> None:
         try:
             last_words(reached)
@@ -120,7 +127,9 @@ def _time_limit(
     with kept_from_threads():
         watchdog.start()
     has_timer = hasattr(signal, "setitimer")  # Windows has none; the watchdog is enough there
+    hook = sys.unraisablehook
     if has_timer:
+        sys.unraisablehook = dropped  # the timer may come in a `__del__`
         before = signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -133,6 +142,7 @@ def _time_limit(
         if has_timer:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+            sys.unraisablehook = hook
         watchdog.cancel()
 
 

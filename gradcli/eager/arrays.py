@@ -15,7 +15,7 @@ from ..engine.compilation.declarations import cast
 from ..engine.formulas.scalars import FAST
 from ..engine.operations.access import read_index
 from ..engine.operations.apply import apply
-from ..engine.operations.list_arrays import plain_array
+from ..engine.operations.list_arrays import plain_array, verify_unsigned
 from ..engine.trace.tape import Site
 from ..engine.trace.variables import attach
 from ..engine.values import kinds as values
@@ -135,6 +135,12 @@ class Array:
 
     def __float__(self) -> float:
         return float(primal(self._box))
+
+    def __int__(self) -> int:
+        return int(primal(self._box))
+
+    def __format__(self, text: str) -> str:
+        return format(primal(self._box), text) if text else str(self)
 
     def __bool__(self) -> bool:
         return bool(primal(self._box))
@@ -308,14 +314,9 @@ def _settled(value: Any) -> Any:
         array = array.copy()
     if array.dtype.kind not in "biufc":
         fail("E301", f"the dtype of the array is {array.dtype}", "arrays hold numbers only")
-    if array.dtype.kind in "fc" and dtype_name(array) not in _ORDER:
-        array = array.astype(
-            "complex128"
-            if array.dtype.kind == "c"
-            else "float32"
-            if array.itemsize < 4
-            else "float64"
-        )
+    verify_unsigned(array, lambda message, help: fail("E301", message, help))
+    if array.dtype.kind == "c":  # the one complex type
+        array = array.astype("complex128", copy=False)
     return CPU.settle(array)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import did_you_mean
+from ..engine.backends.backend import CPU
 from ..ops import ALIASES, OPS, registry
 from ..ops.op import Op
 from .session import fail
@@ -38,4 +39,6 @@ def of_numpy(name: str) -> Op:
 
 def suggestion(name: str) -> str:
     text = f"did you mean `{ALIASES[name]}`?" if name in ALIASES else did_you_mean(name, OPS)
+    if not text and hasattr(CPU.ndarray, name):
+        text = "`x.value` is the plain number or array"
     return f"; {text}" if text else ""

@@ -92,7 +92,7 @@ class Document:
         node = event.node
         if isinstance(node, syntax.Import):
             return node.alias.span
-        if isinstance(node, syntax.For):
+        if isinstance(node, syntax.For | syntax.Clause):
             return next(word.span for word in node.names if word.name == name)
         if isinstance(node, syntax.Assign | syntax.Augment):
             place = self.place(event.start)

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from ..diagnostics import Diagnostic, GradcliError
 from .blocks import Array
 
 EXACT = 2.0**53  # from here on float64 doesn't hold every integer
@@ -73,6 +74,13 @@ def changed(values: Array) -> dict[int, str]:
     large = np.argwhere((values >= EXACT) | (values <= -EXACT)).tolist()
     found = ((place[-1], int(values[tuple(place)])) for place in large)
     return {row: why for row, value in reversed(list(found)) if (why := lost(str(value)))}
+
+
+def no_numbers(column: str, kind: object) -> GradcliError:
+    """The error of a column of a type that is none of numbers."""
+    called = f"column `{column}`" if column else "the array"
+    message = f"{called} holds {kind}, which isn't a number"
+    return GradcliError(Diagnostic("E005", message, help="convert it to numbers, or leave it out"))
 
 
 def too_large(column: str) -> str:

@@ -46,7 +46,8 @@ class Table:
                 part: Any = csv
             else:
                 part = open_part(path, format)
-                self.has_names, self._lines_before, self._delimiter = True, 0, b""
+                self.has_names = part.columns != ("",)  # those of NPY may have none
+                self._lines_before, self._delimiter = 0, b""
             self.names = grouped(part.columns)
             self._ranges: list[Range] = list(part.ranges(_ALL, 0))
         except PartError as error:
@@ -61,7 +62,7 @@ class Table:
             help = did_you_mean(name, self.names) or f"its columns are {known}"
             self._fail(
                 f"it has no column `{name}`",
-                help=help if self.has_names else "its first line doesn't name any: take it whole",
+                help=help if self.has_names else "it names none: take it whole",
             )
         return self._read([name])[name]
 
@@ -99,7 +100,10 @@ class Table:
         return np.stack(columns, axis=1)
 
     def _read(self, names: Sequence[str]) -> dict[str, Array]:
-        blocks = [where.read(names, []) for where in self._ranges]
+        try:
+            blocks = [where.read(names, []) for where in self._ranges]
+        except GradcliError as error:
+            self._fail(error.diagnostics[0].message, help=error.diagnostics[0].help)
         for where, block in zip(self._ranges, blocks, strict=True):
             if block.unreadable:
                 self._fail(block.unreadable)

@@ -159,7 +159,7 @@ class Answer:
             known = list(dict.fromkeys([*self.outputs, *self.node.names, *self.variables]))
             help = (
                 did_you_mean(name, known)
-                or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
+                or f"its names are {', '.join(f'`{n}`' for n in known[:12]) or 'none'}"
             )
             raise GradcliError(Diagnostic("E003", f"the program has no value `{name}`", help=help))
         return value

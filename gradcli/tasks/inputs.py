@@ -90,7 +90,7 @@ def read_mapping(path: str, files: Files) -> Inputs:
 
     table = Table(place, format, name)
     if not table.has_names:
-        fail(name, "its first line must name the columns", "or read it as one value: --set x=@FILE")
+        fail(name, "it doesn't name its columns", f"read it as one value: --set x=@{path}")
     return Inputs(*table.numbers())
 
 
@@ -105,7 +105,9 @@ def read_value(text: str, files: Files) -> Any:
     format = _format(path, place)
     if format == "json":
         content = read_json(place, name)
-        return _entry(name, _entries(name, content), part) if part else content
+        if part or isinstance(content, dict):
+            return _entry(name, _entries(name, content), part)
+        return content
     if format == "npz":
         return _entry(name, open_npz(place, name), part)
     if format == "npy" and not part:
@@ -147,7 +149,7 @@ def _entry(name: str, values: dict[str, Any], part: str) -> Any:
         found = ", ".join(f"`{known}`" for known in values) or "none"
         fail(
             name,
-            f"it has no `{part}`" if part else "which array?",
+            f"it has no `{part}`" if part else "which of its values?",
             did_you_mean(part, values) or f"write @{name}:NAME; there are {found}",
         )
     return values[part]

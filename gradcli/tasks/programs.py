@@ -61,7 +61,7 @@ def meant(path: str) -> str:
     if help := no_program(path):
         return help
     if IS_FORMULA.search(path) and not path.endswith(".tg"):
-        return "the text of a program goes behind -e: `-e 'x**2'`"
+        return "the text of a program goes behind -e: `-e 'x**2'`, in Python behind `source=`"
     folder, wrong = os.path.split(path)
     with suppress(OSError):
         near = [file for file in os.listdir(folder or ".") if file.endswith(".tg")]

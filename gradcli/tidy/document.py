@@ -169,7 +169,7 @@ class _Writer:
                 pending += [(indent, flat, inner) for inner in reversed(part)]
             elif isinstance(part, Line):
                 if not flat or part is HARD:
-                    return True
+                    break
                 room -= len(part.flat)
             elif isinstance(part, Group):
                 pending.append((indent, flat and not part.broken, part.inner))

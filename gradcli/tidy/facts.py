@@ -54,6 +54,13 @@ class Facts:
             self._is_complex(node) for node, _ in self.of(*_BRINGERS)
         )
         self._kinds: dict[tuple[int, str], Kind] = {}  # of names
+        # The text of an output without a name is its name.
+        self.naming = [
+            item.span
+            for node, _ in self.of(syntax.Output)
+            if node.name is None
+            for item in node.items
+        ]
         self.failing = [node.span for node, _ in self.of(syntax.ExpectError)]
         self.reads = {
             (id(self.home(name, scope)), name)
@@ -97,6 +104,10 @@ class Facts:
     def is_to_fail(self, start: int) -> bool:
         """Whether what stands there is in an `expect error`."""
         return any(span.start <= start < span.end for span in self.failing)
+
+    def is_in_a_name(self, start: int) -> bool:
+        """Whether what stands there is part of the text that an output is called by."""
+        return any(span.start <= start < span.end for span in self.naming)
 
     # ---- calls -----------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ def _ranges(lexemes: list[Lexeme]) -> Iterator[tuple[int, int]]:
         is_end = lexeme.kind in ("}", "$END")
         begins = lexeme.begins or k == 0 or lexemes[k - 1].kind == "{"
         if begins or is_end:
-            if k > 0 and _says(lexeme.comments[:1], own_line=False) == "skip":
+            if starts[-1] < k and _says(lexeme.comments[:1], own_line=False) == "skip":
                 yield starts[-1], k - 1
             said = _says(lexeme.comments, own_line=True)
             if offs[-1] >= 0 and (is_end or said == "on"):

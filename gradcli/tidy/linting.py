@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -77,7 +78,11 @@ def find(source: Source, wanted: Wanted = EVERYTHING) -> list[Finding]:
     program = resolve_program(tree, source)
     with recursion(FRAMES):
         facts = Facts(tree, source)
-        found = [finding for rule in RULES for finding in rule(facts)]
+        found = [
+            replace(finding, fix=None) if facts.is_in_a_name(finding.span.start) else finding
+            for rule in RULES
+            for finding in rule(facts)
+        ]
     found += [Finding(warning) for warning in discarded(program) if warning.span is not None]
     found = [finding for finding in found if wanted.has(finding.diagnostic.code)]
     found.sort(key=lambda finding: (finding.span.start, finding.diagnostic.code))

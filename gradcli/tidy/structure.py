@@ -109,7 +109,9 @@ class _Reader:
             if lexeme.kind in _ENDS_BODY:
                 body.ending = comments
                 return body
-            joined = bool(body.statements) and lexeme.line == self.lexemes[self.at - 1].line
+            previous = body.statements[-1:]
+            joined = bool(previous) and lexeme.line == self.lexemes[self.at - 1].line
+            joined = joined and not comments and previous[0].trailing is None
             body.statements.append(Statement([], comments, lexeme.blanks, joined))
             self._read_statement(body.statements[-1].items)
 

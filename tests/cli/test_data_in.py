@@ -40,6 +40,9 @@ def folder(tmp_path: Path) -> Path:
     lines = [dict(zip(QUOTES, row, strict=True)) for row in zip(*QUOTES.values(), strict=True)]
     (work / "q.jsonl").write_text("".join(f"{line}\n".replace("'", '"') for line in lines))
     np.savez(work / "q.npz", price=QUOTES["price"], qty=QUOTES["qty"])
+    np.save(work / "x.npy", QUOTES["price"])
+    day = pa.table({"day": pa.array([0], pa.date32())})
+    pyarrow.parquet.write_table(day, work / "d.parquet")
     (work / "v.json").write_text('{"price": [3, 5], "deep": {"w": 2}}')
     rows = '[{"price": 3, "d": {"w": 3}}, {"price": 5, "d": {"w": 4}, "rest": 1}]'
     (work / "rows.json").write_text(rows)
@@ -102,7 +105,11 @@ def test_what_is_read(folder: Path, tmp_path: Path, command: str, said: str) -> 
         (f"{SUM}-:price < gap.csv", "standard input:3: column `price` has no value; nor in line 5\n"),
         (f"{SUM}c.csv:sym", 'c.csv:2: column `sym`: "A" is not a number\n'),
         (f"{SUM}c.csv:prise", "c.csv: it has no column `prise`\n  = help: did you mean `price`?\n"),
-        (f"{SUM}bare.csv:price", "bare.csv: it has no column `price`\n  = help: its first line doesn't name any"),
+        (f"{SUM}bare.csv:price", "bare.csv: it has no column `price`\n  = help: it names none: take it whole"),
+        (f"{SUM}x.npy:price", "x.npy: it has no column `price`\n  = help: it names none: take it whole"),
+        ("gradcli eval -e 'sum(price)' --inputs x.npy", "x.npy: it doesn't name its columns\n  = help: read it as one value: --set x=@x.npy\n"),
+        (f"{SUM}d.parquet:day", "d.parquet: column `day` holds date32[day], which isn't a number\n  = help: convert it"),
+        (f"{SUM}v.json", "v.json: which of its values?"),
         (f"{SUM}no.csv:price", "no.csv: cannot read it: No such file or directory\n"),
         ("gradcli eval -e 'sum(price)' --inputs part.csv", "part.csv:3: column `price` has no value\n"),
         ("gradcli check m.tg --inputs part.csv", "part.csv:3: column `price` has no value\n"),

@@ -78,6 +78,21 @@ def test_the_watchdog_ends_what_does_not_come_back() -> None:
     assert done.returncode == 4
 
 
+def test_a_timer_that_comes_in_a_finalizer_comes_again() -> None:
+    done = python("""
+        import time
+        class Slow:
+            def __del__(self): time.sleep(0.5)
+        try:
+            with limited(0.1, None, last_words, grace=5.0):
+                Slow()
+                endless()
+        except GradcliError as error:
+            print("raised", error.diagnostics[0].code)
+    """)
+    assert (done.stdout, done.stderr) == ("raised E404\n", "")
+
+
 def test_the_timer_is_gone_afterwards() -> None:
     done = python("""
         import time

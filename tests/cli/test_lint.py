@@ -15,7 +15,7 @@ import xmlschema
 
 Run = Callable[..., Any]
 DATA = Path(__file__).parents[1] / "data"
-PROGRAM = "var x = [3.0, 4.0]\ne = 2.0\noutput sqrt(sum(x**2)) * e\n"
+PROGRAM = "var x = [3.0, 4.0]\ne = 2.0\noutput y = sqrt(sum(x**2)) * e\n"
 
 
 @pytest.fixture(autouse=True)
@@ -34,10 +34,10 @@ def test_text(gradcli: Run) -> None:
         "   | ^\n"
         "   = help: choose another name\n"
         "warning[W414]: `sqrt(sum(x**2))` overflows, and has no gradient at 0\n"
-        "  --> a.tg:3:8\n"
+        "  --> a.tg:3:12\n"
         "   |\n"
-        " 3 | output sqrt(sum(x**2)) * e\n"
-        "   |        ^^^^^^^^^^^^^^^\n"
+        " 3 | output y = sqrt(sum(x**2)) * e\n"
+        "   |            ^^^^^^^^^^^^^^^\n"
         "   = help: write `norm(x)`\n"
         "2 findings in 1 program, 1 with a fix (--fix)\n"
     )
@@ -90,9 +90,9 @@ def test_formats(gradcli: Run, tmp_path: Path) -> None:
     assert [answer["file"] for answer in found] == ["a.tg", "b.tg"]
     assert found[0]["diagnostics"][1]["fix"] == {
         "line": 3,
-        "column": 8,
+        "column": 12,
         "end_line": 3,
-        "end_column": 23,
+        "end_column": 27,
         "text": "norm(x)",
     }
     sarif = json.loads(gradcli("lint a.tg b.tg --format sarif").out)

@@ -106,6 +106,8 @@ def test_text_of_a_program_is_only_code() -> None:
         ("a = 1.0\nfn f(a| = a) = a", (2, 6)),
         ("a = 1.0\nfn f() {\n  a = 2.0\n  fn g() = a|\n}", (3, 3)),
         ("for i, v in enumerate([1]) { print v| }", (1, 8)),
+        ("y = [v|**2 for v in [1, 2] if v > 1]", (1, 15)),
+        ("y = [v for u, v in zip([1], [2]) if v| > 1]", (1, 15)),
         ("p, [q, r] = 1.0, [2.0, 3.0]\nr|", (1, 8)),
         ("module M(n) { var w = n| }", (1, 10)),
         ("tape t { }\nt|.reset()", (1, 6)),

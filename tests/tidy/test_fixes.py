@@ -88,7 +88,8 @@ def test_fixes_keep_values_and_gradients(formula: str) -> None:
         "fn log1p(x) = x\noutput log(1 + 2.0) + log1p(1.0)",  # another function
         "fn sum(x) = x\nvar x = [1.0]\noutput norm(x)**2 + sum(x)",
         "norm = 3.0\nvar x = [1.0]\noutput sqrt(sum(x**2)) + norm",
-        "var x = 1.0\noutput log(1 + # why\n x)",  # the comment would be lost
+        "var x = 1.0\noutput y = log(1 + # why\n x)",  # the comment would be lost
+        "var x = 1.0\noutput x, log(1 + x)",  # the output would be called otherwise
     ],
 )
 def test_what_may_not_mean_the_same_has_no_fix(text: str) -> None:

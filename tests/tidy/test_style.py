@@ -69,6 +69,8 @@ def formatted(text: str) -> str:
         ),
         ("if a { x }\n# why\nelse { y }", "if a {\n    x\n}\n# why\nelse {\n    y\n}"),
         ("if a { # why\nx }", "if a {  # why\n    x\n}"),
+        ("x = a** # why\n2; y = 3", "x = a**2  # why\ny = 3"),
+        ("x = -# c\n#d\n2; y = 3", "x = -2  # c\n# d\ny = 3"),
         ("\n\n\na=1\n\n\n\n\nb=2\n\n", "a = 1\n\n\nb = 2"),
         ("ﬁ=1;ν=ﬁ", "ﬁ = 1; ν = ﬁ"),
     ],
@@ -92,6 +94,7 @@ def test_an_unnamed_output_keeps_the_text_that_names_it() -> None:
     ("text", "expected"),
     [
         ("x=1 # fmt: skip\ny=2", "x=1  # fmt: skip\ny = 2"),
+        ("if a { # fmt: skip\n  x=1\n}", "if a {  # fmt: skip\n    x = 1\n}"),
         ("if a {\n  x=[1,\n  2] #fmt:skip\n}", "if a {\n    x=[1,\n  2]  # fmt:skip\n}"),
         (
             "#fmt: off\nx=1 #c\n\n\n\ny=2\n# fmt: on\nz=3",
@@ -118,6 +121,8 @@ model = train(fn(p) = mean((p[0]*xs + p[1] - ys)**2), [1.0, 2.0, 3.0], steps = 1
 model = train(fn(p) = mean((p[0]*xs + p[1] - ys)**2) + 0.01*norm(p), [1.0, 2.0, 3.0], steps = 10000)
 total = mean((prediction - target)**2) + decay * sum(weights**2) + other_decay * sum(abs(weights))/2 + last
 xs = [1.0, -2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0]
+ys = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 100.0]
+zs = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1000.0]
 A = array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0]])
 value = first_alternative(x, y) if condition_on_the_arguments(x, y) else (second_alternative(x, y)) + 1
 if condition_one(aaaaaaaaaaaaaaaa) and condition_two(bbbbbbbbbbbbbbbbbbbb) or condition_three(cccc) { y = 1 }
@@ -141,6 +146,13 @@ total =
 xs = [
     1.0, -2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0,
     18.0,
+]
+ys = [
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 100.0,
+]
+zs = [
+    0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
+    1000.0,
 ]
 A = array([
     [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],

@@ -266,8 +266,8 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
                 f"it must come from outside{_and_others(run, path)}",
                 node.meant
                 or (
-                    f"give it with `--set {path}=…` or `--inputs FILE`, or write `{node.kind} "
-                    f"{name} = …`"
+                    f'give it with `--set {path}=…`, in Python with `run({{"{path}": …}})`, or '
+                    f"write `{node.kind} {name} = …`"
                 ),
             )
         if node.kind != "const" and not is_number(state):

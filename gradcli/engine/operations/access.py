@@ -9,7 +9,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ...ops import OPS
 from ...ops.elsewhere import suggestion
-from ...ops.members import ATTRIBUTES
+from ...ops.members import ATTRIBUTES, TAPE_MEMBERS
 from ..backends.backend import CPU, dtype_name, shape_of
 from ..trace.run import Run
 from ..trace.tape import Site
@@ -19,6 +19,7 @@ from ..values.kinds import (
     Instance,
     List,
     Namespace,
+    Tape,
     Variable,
     describe,
     is_number,
@@ -256,6 +257,8 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         return len(shape_of(number))
     if is_number(number) and name == "dtype":
         return dtype_name(uniform_kind(run, number))
+    if name in (TAPE_MEMBERS if type(value) is Tape else OPS):
+        run.fail("E309", f"`{name}` needs a call", span, help=f"write `{span.text}(…)`")
     run.fail(
         "E309",
         f"{describe(value)} has no member `{name}`",

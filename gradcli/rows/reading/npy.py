@@ -14,7 +14,7 @@ import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
 from ..blocks import Array, Block, PartError, Range, unreadable
-from ..exact import MAX_INT, too_large
+from ..exact import MAX_INT, no_numbers, too_large
 from ..flat import Cells, fill, layouts
 from ..formats import STDIN
 from .streams import CHUNK, opened, said
@@ -275,12 +275,7 @@ def _cells(name: str, array: Array) -> Cells:
     if array.dtype in _WIDEST:
         return _narrowed(name, array)
     if kind not in "iufc":
-        hint = "name another column with --map, or keep it out of the data"
-        raise GradcliError(
-            Diagnostic(
-                "E005", f"column `{name}` holds {array.dtype}, which isn't a number", help=hint
-            )
-        )
+        raise no_numbers(name, array.dtype)
     return Cells(
         array.astype(
             {"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind], copy=False

@@ -14,7 +14,7 @@ from ...diagnostics import Diagnostic, GradcliError
 from .. import compute as pc
 from ..arrays import filled, texts
 from ..blocks import Array, Block, Mask
-from ..exact import MAX_INT, too_large
+from ..exact import MAX_INT, no_numbers, too_large
 from ..flat import Cells, Layout, fill, gather, layouts
 from .texts import decoded, numbers
 
@@ -153,10 +153,7 @@ def _cells(name: str, column: Any) -> Cells:
         or types.is_floating(kind)
         or types.is_decimal(kind)
     ):
-        hint = "name another column with --map, or keep it out of the data"
-        raise GradcliError(
-            Diagnostic("E005", f"column `{name}` holds {kind}, which isn't a number", help=hint)
-        )
+        raise no_numbers(name, kind)
     if kind != target:
         column = column.cast(target)
     column = filled(column, np.nan if types.is_floating(target) else 0)
