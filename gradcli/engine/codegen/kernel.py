@@ -11,11 +11,9 @@ from ...diagnostics import Span
 from ..backends.backend import CPU, Backend
 from ..backends.tiers import policy
 from ..ir.instructions import Each, Region, Structural, every, size_of
-from ..ir.printer import text
 from ..ir.types import ArrayType
 from ..passes.arrays.fusion import has_each
 from ..passes.plain_products import has_strict_products, with_plain_products
-from .cache import remember, remembered
 from .llvm.assembly import can_compile, is_loaded
 from .python import regions as python
 from .step_back import OutOfWork, StepBack
@@ -52,7 +50,6 @@ class Kernel:
         self._size = sum([size_of(each.block) for each in (region, *others)])
         self._has_each = has_each(region, *others)
         self._left: int | None = None  # what `_work_left` returns, once that is known
-        self._is_noted = False  # whether an earlier process found that machine code pays
         self._text: Callable[..., tuple[Any, ...]] | None = None
         self._code: Callable[..., tuple[Any, ...]] | None = None
 
@@ -64,7 +61,7 @@ class Kernel:
             if not policy().compiles:
                 self._code = python.compiled(*regions, stack_bytes=self._stack_bytes)
                 self._regions = None
-            elif (left := self._work_left(*regions)) > 0:
+            elif (left := self._work_left()) > 0:
                 self._text = self._text or python.compiled(*regions, limited=True)
                 given = left // calls
                 try:
@@ -74,14 +71,12 @@ class Kernel:
                 except OutOfWork:
                     self._left = 0
             if self._code is None:
-                if not (self._has_each or self._is_noted):
-                    remember(_note(*regions), 1)
                 self._code = _machine_code(*regions, self._size, self._stack_bytes)
                 self._regions = None
         assert self._code is not None
         return self._code(*parameters)
 
-    def _work_left(self, region: Region, others: Sequence[Region]) -> int:
+    def _work_left(self) -> int:
         """The instructions that Python text still runs before there is machine code."""
         if self._left is None:
             heat = policy().heat
@@ -89,14 +84,7 @@ class Kernel:
             self._left = max(loading, heat.instructions, heat.instructions_each * self._size)
             if self._has_each:
                 self._left = 0  # as text, it would be no quicker than the interpreter
-            elif self._left and remembered(_note(region, others)):
-                self._is_noted, self._left = True, 0
         return self._left
-
-
-def _note(region: Region, others: Sequence[Region]) -> bytes:
-    """What is remembered of a kernel whose work has paid for machine code."""
-    return f"machine code pays for\n{text((region, *others))}".encode()
 
 
 def _machine_code(

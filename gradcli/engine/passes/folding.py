@@ -67,8 +67,7 @@ class _Folding:
         self.builder, self.last = Builder(block), last
         self.held: dict[Value, _Held] = {}
         self.filled: dict[Value, _Held] = {}  # the one number of arrays
-        # The choices, and the operations whose results are known at the builder's place, in order.
-        self.choices: dict[Value, tuple[_Held, ...]] = {}
+        # The operations whose results are known at the builder's place, in order.
         self.known: dict[object, Value] = {}
         # The constants that are defined at the builder's place.
         self.constants: dict[tuple[str, Scalar], Value] = {}
@@ -119,8 +118,6 @@ class _Folding:
             self.cast(made)
         elif isinstance(made, Operation):
             operands = [self.of(value) for value in made.operands]
-            if self.last and made.op in CHOICES:
-                operands = self.chosen(operands)
             held = _simplified(made, operands, self.last)
             if held is not None:
                 self.held[made.result] = held
@@ -150,16 +147,6 @@ class _Folding:
             self.known[Check, condition] = made.condition
             self.keep(made)
 
-    def chosen(self, operands: list[_Held]) -> list[_Held]:
-        """The operands of a choice. A side that is a choice by the same condition is replaced by
-        its side."""
-        condition, *sides = operands
-        for k, side in enumerate(sides):
-            inner = self.choices.get(side) if isinstance(side, Value) else None
-            if inner is not None and inner[0] == condition:
-                sides[k] = inner[1 + k]
-        return [condition, *sides]
-
     def once(self, made: Operation, operands: Sequence[_Held]) -> None:
         """Adds an operation, unless the same one is there already."""
         key = made.op, made.result.type, *operands
@@ -167,8 +154,6 @@ class _Folding:
             self.held[made.result] = self.known[key]
             return
         self.known[key] = made.result
-        if made.op in CHOICES:
-            self.choices[made.result] = tuple(operands)
         self.builder.add(
             Operation(made.op, tuple(map(self.emitted, operands)), made.result, made.span)
         )

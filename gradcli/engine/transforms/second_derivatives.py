@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..ad.targets import direction, pair_with, seeds_for, verify_target
-from ..backends.backend import count, is_inexact, shape_of
+from ..backends.backend import is_inexact
 from ..jacobian.jacobians import verify_real
 from ..values.boxes import primal
 from ..values.kinds import List, Transform, leaves, read
-from .first_derivatives import gradient_or_zero, value_and_gradient, with_zeros
-from .forward_level import along
+from .first_derivatives import gradient_or_zero, value_and_gradient
 from .jacobian_transforms import jacobian
 from .recording import DifferentiatedCall, Recording
 from .transform_arguments import Sources
 
 # The kind of transform that `hessian` and `hvp` differentiate; programs can't name it.
 GRADIENTS = "gradients"
-# From this many numbers on, carrying tangents over a sweep is faster than a second sweep.
-MANY_NUMBERS = 10_000
 
 
 def gradients(transform: Transform, call: DifferentiatedCall, vector: Any) -> List:
@@ -47,7 +44,7 @@ def hvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
     """Implements `hvp`: the Hessian times the vector.
 
     The Hessian is symmetric, so the product is also the vector times the Hessian, which is a second
-    sweep. Only where there are many numbers are tangents carried over the first sweep.
+    sweep.
     """
     run, site, sources = call.run, call.site, _sources(transform, call)
     vectors = vector if sources.listed else List([vector])
@@ -57,19 +54,11 @@ def hvp(transform: Transform, call: DifferentiatedCall, vector: Any) -> Any:
         direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs
     ]
     call = call._replace(function=Transform(GRADIENTS, transform.function, transform.wrt))
-    if run.rules or sum(count(shape_of(primal(v))) for v in sources.numbers) < MANY_NUMBERS:
-        recording = Recording(call)
-        vectors = List([t for t in tangents if t is not None])
-        found = recording.pull(
-            seeds_for(
-                run, verify_target(run, recording.value, site.span), recording.value, vectors, site
-            )
-        )
-        recording.finish()
-    else:
-        value, tangent = along(call, tangents)
-        moved = leaves(with_zeros(run, value, tangent))
-        found = [None if t is None else next(moved) for t in tangents]
+    recording = Recording(call)
+    traced = verify_target(run, recording.value, site.span)
+    vectors = List([t for t in tangents if t is not None])
+    found = recording.pull(seeds_for(run, traced, recording.value, vectors, site))
+    recording.finish()
     return sources.rebuild(
         [
             gradient_or_zero(run, None, source, g, site)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,20 +110,6 @@ def test_loading_llvm_has_to_pay_as_well(
             monkeypatch.setattr(kernel, "is_loaded", lambda known=is_loaded: known)
             made().run((1000, 0.7))
     assert compiled == ["python", "python", "llvm"]
-
-
-def test_a_run_is_machine_code_at_once_where_the_work_has_paid_before(
-    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "cache"))
-    with only(heat=SOON):
-        first = made().run((1000, 0.7))
-        again = made()
-        assert tuple(again.run((1000, 0.7))) == tuple(first)
-        again.run((5, 0.7))
-        other = parse(TREE)
-        Kernel(*other).run((2, 0.7))
-    assert compiled == ["python", "llvm", "llvm", "python"]
 
 
 def test_an_each_is_machine_code_from_the_first_call_on(compiled: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir.instructions import Block, Branch, Instruction, Pop, Push, Value
+from ...ir.instructions import Block, Branch, Pop, Value
 from ...ir.types import ArrayType, StackType
 from ..llvm.frame import BIT
 from .arrays import Finish, GroupArrays
@@ -14,37 +14,12 @@ from .masks import RowEmitter
 
 
 class GroupBranches(GroupArrays):
-    """Emits branches of which a group's rows take the same side or different ones."""
+    """Emits branches, whose sides are for some of a group's rows."""
 
     def run(
         self, block: Block, mask: Any, reads: Sequence[Value], finish: Finish | None = None
     ) -> None:
         raise NotImplementedError
-
-    def is_one_side(self, made: Instruction) -> bool:
-        """Whether all rows take the same side of a branch. Not one that pushes or pops: rows that
-        have stepped back might take the other side there, and leave the stack out of step."""
-        return (
-            isinstance(made, Branch)
-            and made.condition in self.shared
-            and not any(has_either_side(made, kind) for kind in (Push, Pop))
-        )
-
-    def one_side(self, made: Branch, mask: Any) -> None:
-        """A branch of which all rows take the same side."""
-
-        def side(block: Block) -> None:
-            def give(emitter: RowEmitter, row: Any) -> None:
-                self.change(emitter, made.results, block.results)
-
-            self.run(block, mask, block.results, give)
-            self.copy_arrays(made.results, block.results, mask)
-
-        with self.builder.if_else(self.shared[made.condition]) as (then, otherwise):
-            with then:
-                side(made.then)
-            with otherwise:
-                side(made.otherwise)
 
     def branch(self, made: Branch, mask: Any) -> None:
         """A branch with loops inside, or changes of arrays: each side runs if any row takes it. A
@@ -53,9 +28,6 @@ class GroupBranches(GroupArrays):
         for result in made.results:
             if not isinstance(result.type, StackType | ArrayType):
                 self.place_of(result)
-        if self.is_one_side(made):
-            self.one_side(made, mask)
-            return
         sides = [(made.then, True), (made.otherwise, False)]
         for block, holds in reversed(sides) if has_either_side(made, Pop) else sides:
             taken, some = self.new_place(BIT), self.frame.variable(BIT(0))

@@ -141,9 +141,7 @@ class Groups(GroupBranches):
                 else:
                     self.move(made)
                 waiting.append(made)
-            elif isinstance(made, Put) or (
-                is_straight(Block((), [made])) and not self.is_one_side(made)
-            ):
+            elif isinstance(made, Put) or is_straight(Block((), [made])):
                 waiting.append(made)
             else:
                 self.straight(waiting, mask)

@@ -4,8 +4,6 @@ is computed once."""
 
 from __future__ import annotations
 
-from ...ir.builder import Builder
-from ...ir.each_axes import combined_along_it
 from ...ir.instructions import (
     Affine,
     Block,
@@ -21,10 +19,9 @@ from ...ir.instructions import (
     blocks_of,
     every,
 )
-from ...ir.types import I64, strides
 from ..common_subexpressions import KnownArrays, share
 from ..copying import copied, rebuilt, renamed, used
-from .each_places import are_in_order, place_key, places_of
+from .each_places import place_key, places_of
 from .forwarding import forwarded
 
 FAR = 24  # the last groups, of which an `each` may join one
@@ -163,12 +160,11 @@ class _Graph:
 
     def joined(self, g: int, first: Each, k: int, second: Each) -> Each | None:
         """Two `each` as one, unless something between them, or their size, forbids it."""
-        if first.size != second.size or (direct := self.is_free(g, k)) is None:
+        if first.shape != second.shape or (direct := self.is_free(g, k)) is None:
             return None
         if len(first.body.instructions) + len(second.body.instructions) > MOST:
             return None
-        alike = _alike(first, second)
-        return alike and fused(*alike, direct)
+        return fused(first, second, direct)
 
     def is_free(self, g: int, k: int) -> bool | None:
         """Whether the `k`th instruction depends on a group directly. None if it also depends on the
@@ -259,57 +255,3 @@ def fused(first: Each, second: Each, depends: bool) -> Each | None:
         body,
         (*first.results, *second.results),
     )
-
-
-def _alike(first: Each, second: Each) -> tuple[Each, Each] | None:
-    """Two `each` of as many points over the same axes; None if they can't be."""
-    if first.shape == second.shape:
-        return first, second
-    if len(first.shape) == 1:
-        if expanded := _expanded(first, second.shape):
-            return expanded, second
-        return (first, flat) if (flat := _flat(second)) else None
-    if len(second.shape) == 1:
-        if expanded := _expanded(second, first.shape):
-            return first, expanded
-        return (flat, second) if (flat := _flat(first)) else None
-    return None
-
-
-def _expanded(made: Each, shape: tuple[int, ...]) -> Each | None:
-    """An `each` over one axis as one over several axes. None if numbers are combined in the order
-    of the points."""
-    if combined_along_it(made):
-        return None
-    body = Block(tuple([Value(I64) for _ in shape]))
-    builder = Builder(body)
-    names: dict[Value, Value] = {}
-    with builder.inside(body):
-        names[made.body.parameters[0]] = builder.place(body.parameters, strides(shape))
-        for each in made.body.instructions:
-            operands = renamed(each.operands, names)
-            if isinstance(each, Affine):
-                names[each.result] = builder.place(operands, each.steps, each.offset)
-                continue
-            results = tuple([Value(value.type) for value in each.results])
-            names.update(zip(each.results, results, strict=True))
-            builder.add(rebuilt(each, operands, results))
-    body.results = renamed(made.body.results, names)
-    return Each(shape, made.initial, made.ways, body, made.results)
-
-
-def _flat(made: Each) -> Each | None:
-    """An `each` over several axes as one over one axis. None if its points aren't only used in
-    order, or numbers are combined along the last axis first."""
-    if combined_along_it(made):
-        return None
-    places = [inner for inner in made.body.instructions if isinstance(inner, Affine)]
-    index = Value(I64)
-    names = {each.result: index for each in places if are_in_order(made, each.result)}
-    others = [each for each in made.body.instructions if names.keys().isdisjoint(each.results)]
-    read = [value for inner in others for value in inner.operands]
-    if not {*made.body.parameters}.isdisjoint((*read, *made.body.results)):
-        return None
-    body = copied(Block((), others, made.body.results), names)
-    body.parameters = (index,)
-    return Each((made.size,), made.initial, made.ways, body, made.results)
