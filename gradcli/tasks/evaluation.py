@@ -140,6 +140,9 @@ class Evaluation:
     Each has an entry for every output that is differentiated, in the order of the outputs, if it
     was asked for. For an output that isn't a scalar, gradient and Hessian are those of the sum of
     its elements; it is listed in `summed`.
+
+    To say why a gradient is missing takes another run. In a program that runs again and again, it
+    is made once somebody reads `diagnostics`.
     """
 
     file: str
