@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine import program_calls
 from gradcli.engine.backends.tiers import HEAT, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.execution import Execution
-from gradcli.tasks import hot_programs
 
 from ..engine.lowering.loop_programs import FUNCTIONS, LOOPS
 from ..engine.lowering.loop_programs import HEAD as LOOP_HEAD
@@ -211,8 +211,14 @@ def test_what_steps_back_is_not_tried_at_each_run(
 
 
 def test_what_has_no_kernel_is_seldom_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried, made = [], hot_programs._made
-    monkeypatch.setattr(hot_programs, "_made", lambda *asked: (tried.append(1), made(*asked))[1])
+    tried: list[str] = []
+    original = program_calls.ProgramCall
+
+    def call(*asked: Any) -> Any:
+        tried.append("call")
+        return original(*asked)
+
+    monkeypatch.setattr(program_calls, "ProgramCall", call)
     points = [{"x": 1.0 + k} for k in range(40)]
     assert not compare("var x\ny = x*x\nprint(y)", points)
     assert len(tried) == 2
