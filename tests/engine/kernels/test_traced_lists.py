@@ -82,8 +82,8 @@ def test_the_same_in_each_tier(name: str, options: dict[str, Any], tier: int) ->
 
 
 def test_a_result_that_nothing_depends_on_has_a_plain_zero() -> None:
-    """What the loop computes in `x` and `v` last isn't used. A zero of NumPy made a gradient of
-    NumPy's type."""
+    """What the loop computes in `x` and `v` last isn't used: NumPy's zero made a gradient of its
+    kind."""
     source = """
         var a = 0.3; x = 1.0; v = 0.0; xs = []
         for i in range(30) { w = a*v - x; xs = append(xs, [x, w]); x = x + 0.1*v; v = v + 0.1*w }
