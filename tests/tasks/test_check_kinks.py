@@ -101,6 +101,8 @@ def test_a_kink_that_does_not_matter_is_none() -> None:
         "relu(x)**2",
         "abs(x)**1.5",
         "1 + abs(x)**1.1",
+        "abs(x)**1.25",
+        "x + abs(x)**1.3",
         "x**3 + abs(x)**1.5",
     ],
 )

@@ -165,7 +165,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "std": lambda xp, x, **options: xp.sqrt(_variance(xp, x, **options)),
     "floordiv": _floordiv,
     "mod": lambda xp, a, b: a - b * _floordiv(xp, a, b),
-    "fmod": lambda xp, a, b: a - b * xp.trunc(xp.real(a) / xp.real(b)),
+    "fmod": lambda xp, a, b: a - b * xp.trunc(xp.divide(xp.real(a), xp.real(b))),
     "logdet": _logdet,
     "cbrt": _cube_root,
     "logaddexp": _log_of_sum,

@@ -11,6 +11,8 @@ from .closed_form import SkippedError
 from .point import Case
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
+FINER = 1e-200  # times that step
+SMALLEST_STEP = 1e-306
 TINIEST = 1e-290  # that the complex step may move an output by
 TINY = TINIEST / TINY_STEP  # what is less leaves no room for it
 PRODUCTS = ("mul", "div", "pow", "square", "exp", "exp2")
@@ -18,7 +20,12 @@ PRODUCTS = ("mul", "div", "pow", "square", "exp", "exp2")
 
 def tiny_step(reach: float) -> float:
     """The complex step for numbers of a size: nothing beside them, and no subnormal number."""
-    return max(TINY_STEP * min(reach, 1.0), 1e-306)
+    return max(TINY_STEP * min(reach, 1.0), SMALLEST_STEP)
+
+
+def finer_step(step: float) -> float:
+    """A step at which nothing is left of what shrinks with a complex step."""
+    return max(step * FINER, SMALLEST_STEP)
 
 
 def verify_no_underflow(derivative: float, step: float, reach: float) -> None:

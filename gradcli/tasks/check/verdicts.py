@@ -18,7 +18,7 @@ from ...engine.replay.rounding import rounding
 from ...engine.values.kinds import Variable
 from . import closed_form
 from .closed_form import SkippedError
-from .complex_step import tiny_step, verify_no_tiny_numbers, verify_no_underflow
+from .complex_step import finer_step, tiny_step, verify_no_tiny_numbers, verify_no_underflow
 from .differences import (
     RELIABLE,
     SHRINK,
@@ -37,8 +37,7 @@ from .trust import REPEATS, digits, lost, wobble
 
 # Of what adds up to a derivative: how far two right answers may be apart, in float64 and float32.
 CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
-# Of a natural derivative: what is none, and what rounding errors may make of none.
-SMALL, ROUNDED = 1e-7, 1e-11
+SMALL, ROUNDED = 1e-7, 1e-11  # of a natural derivative: what is none, and what rounding makes of it
 SAFETY = 10.0  # times an estimated error
 ILL = 1e-9  # a relative error of a derivative from rounding alone, that is worth mentioning
 EXACT = ("complex", "sympy")  # methods that have no other error
@@ -196,13 +195,11 @@ class Judge:
         return max(RELIABLE * scale, SMALL * self.natural, negligible(self.case.point.eps))
 
     def floor(self, scale: float) -> float:
-        """The distance that two right answers may have; `scale` is the size of what goes into
-        them."""
+        """How far two right answers may be apart; `scale` is the size of what goes into them."""
         return (CLOSE if self.case.point.eps < 1e-10 else CLOSE_SINGLE) * scale
 
     def coarse_floor(self, scale: float) -> float:
-        """The distance that two right answers may have where the method uses values of the
-        function, or isn't independent."""
+        """The same where a method uses values of the function, or isn't independent."""
         return CLOSE * (self.case.point.eps / 2.0**-52) * scale + self.noise
 
     @property
@@ -219,8 +216,7 @@ class Judge:
 
     @property
     def reach(self) -> float:
-        """How far a variable can sensibly be moved along the direction: the size of its values, 1
-        for zeros."""
+        """How far a variable can be moved along the direction: the size of its values; 1 for 0."""
         return self.case.reach(self.direction)
 
     @property
@@ -346,6 +342,10 @@ def _complex(judge: Judge, found: Finding) -> None:
     scale = max(judge.size, abs(slope))
     if abs(slope - judge.ours) > judge.floor(scale):
         verify_no_tiny_numbers(case)
+        fine = finer_step(step)
+        finer = case.imaginary(judge.direction, fine) / fine
+        if finer and abs(finer - judge.ours) <= judge.floor(scale):
+            slope = finer  # of `abs(x)**1.25` at 0: what the step leaves shrinks with it
     judge.compare(found, Estimate(slope, 0.0), scale)
 
 
