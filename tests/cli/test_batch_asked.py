@@ -377,3 +377,15 @@ def test_the_report_says_which_option_leaves_rows_to_the_interpreter(
     assert gradcli(f"batch p.tg --rows d.csv -o o.csv --report r.json {option}").code == 0
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["interpreted"], report["not_compiled"]) == (2, why)
+
+
+@pytest.mark.parametrize(
+    "call", ["sum([x, 1.0], keepdims = 1)", "solve_triangular([[x]], [1.0], lower = 1)"]
+)
+def test_an_option_that_is_no_bool_is_refused_in_each_row(
+    gradcli: Run, tmp_path: Path, call: str
+) -> None:
+    (tmp_path / "rows.csv").write_text("x\n1\n2\n")
+    told = gradcli(f"batch -e 'var x; y = sum({call})' --rows rows.csv -q")
+    assert told.code == 6
+    assert told.err.count("error[E311]: row") == 2

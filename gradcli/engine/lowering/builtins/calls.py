@@ -56,6 +56,10 @@ class Builtins(Creation):
         chosen = options or {}
         if op.compute is None or on_scalars(op):
             return self.in_own_way(op, operands, chosen)
+        for name, held in chosen.items():
+            is_flag = type(op.signature.defaults.get(name)) is bool
+            if is_flag and getattr(held, "type", None) is not BOOL:
+                raise NotCompiled(f"`{name}` is not true or false")
         if op.name not in _OWN and op.name not in MOVES:
             return self.by_interpreter(op, operands, chosen)
         try:
