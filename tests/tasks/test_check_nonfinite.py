@@ -146,7 +146,8 @@ def test_only_what_a_program_says_is_meant(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "slope"), [("x * inf * 0 > 0", 2.0), ("x * sqrt(-1.0) != 0", 1.0)]
+    ("condition", "slope"),
+    [("x * inf * 0 > 0", 2.0), ("x * sqrt(-1.0) != 0", 1.0), ("fmod(1.0, x - x) > 0", 2.0)],
 )
 def test_a_nan_that_is_compared_differs_from_all_numbers(condition: str, slope: float) -> None:
     found = run(f"var x = 3.0; y = where({condition}, x, 2 * x)", methods=tuple(METHODS))
