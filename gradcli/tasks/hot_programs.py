@@ -64,6 +64,8 @@ class HotProgram:
         self._each = EACH + DIFFERENTIATED * compiled.operations
         self._work, self._hot = 0, policy().heat.work
         self._ready: list[Ready] = []
+        # Else the interpreter fills in zeros for what is missing, or tells an error.
+        self._explains_later = options.unconnected == "none"
         self._used = 0  # the work after which kernels are used
         # For the next run, if there is one, after so much work that this pays for lowering.
         self._make: Callable[[int], Ready | None] | None = None
@@ -99,8 +101,8 @@ class HotProgram:
         pairs = [(of, by) for of, row in found.gradients.items() for by in row]
         missing = {(of, by) for of, by in pairs if found.gradients[of][by] is None}
         is_same = missing == ready.missing.intersection(pairs)
-        if not (is_same and ready.steady) and self._options.unconnected != "none":
-            return None  # the interpreter fills in zeros, or tells an error
+        if not ((is_same and ready.steady) or self._explains_later):
+            return None
         answered = ready.answered
         for of, by in missing if is_same else ():
             found.gradients[of][by] = copy(answered.gradients[of][by])
@@ -131,7 +133,7 @@ class HotProgram:
             self._later = TRIED_AGAIN * self._work
             return
         self._make = None
-        if ready is None:
+        if ready is None or not (ready.steady or self._explains_later):
             self._later = FAILED * self._work
         else:
             self._ready.append(ready)
