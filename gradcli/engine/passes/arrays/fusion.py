@@ -90,8 +90,7 @@ class _Graph:
         self.block.results = renamed(self.block.results, self.names)
 
     def add(self, k: int, made: Instruction) -> Instruction:
-        """Adds an instruction as the `k`th one. It reads no element of another one that it can
-        compute itself."""
+        """Adds an instruction as the `k`th one. It reads the originals of copied arrays."""
         if self.names.keys() & {*made.operands, *used(blocks_of(made))}:
             inner = [copied(block, dict(self.names)) for block in blocks_of(made)]
             made = rebuilt(made, renamed(made.operands, self.names), made.results, inner)
