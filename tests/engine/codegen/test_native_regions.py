@@ -242,6 +242,38 @@ def test_long_straight_code_is_counted_in_stretches() -> None:
     assert llvm.compiled(region)(1.0) == (float(n),)
 
 
+# Changes an array, and puts what was in it into another one.
+BEFORE = """
+region main(%0: f64[4], %1: f64) -> (f64[4], KIND) {
+  %2 = copy %0
+  %3 = new KIND of %1
+  %4, %5 = each (%6: 4) with (put %2, WAY %3) {
+    %7 = element %2, %6 : f64
+    %8 = sub %7, %1 : f64
+    yield %8, %6, FOUND
+  }
+  return %4, %5
+}
+"""
+
+
+@pytest.mark.parametrize("found", ["%7", "%9"])
+@pytest.mark.parametrize(("way", "kind"), [("put", "f64[4]"), ("add", "f64[4]"), ("add", "f64")])
+def test_what_was_in_an_array_is_read_before_it_changes(way: str, kind: str, found: str) -> None:
+    text = BEFORE.replace("KIND", kind).replace("WAY", way)
+    text = text.replace("FOUND", found if kind == "f64" else f"{found}, %6")
+    if kind == "f64":
+        text = text.replace("  %3 = new f64 of %1\n", "").replace("add %3", "add %1")
+    if found == "%9":
+        text = text.replace("    %8", "    %9 = beside %7, %1 : f64\n    %8")
+    [region] = parse(text)
+    for compiled in (python.compiled, llvm.compiled):
+        changed, kept = compiled(region)(np.arange(1.0, 5.0), 1.0)
+        assert changed.tolist() == [0.0, 1.0, 2.0, 3.0]
+        numbers = {"put": [1.0, 2.0, 3.0, 4.0], "add": [2.0, 3.0, 4.0, 5.0]}[way]
+        assert np.asarray(kept).tolist() == (11.0 if kind == "f64" else numbers)
+
+
 # Combines numbers along the last axis, row by row and all together, and puts them.
 SHORT = """
 region main(%0: KIND[4, SIZE], %1: KIND[9, SIZE]) -> (KIND[4, 9], KINDPUT) {

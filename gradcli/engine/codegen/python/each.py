@@ -60,8 +60,19 @@ class _OnArrays:
                 yield from self.writer.instruction(made, 0)
             else:
                 yield from self.instruction(made)
+        yield from self.kept_apart()
         for k, way in enumerate(self.made.ways):
             yield from self.combined(k, way)
+
+    def kept_apart(self) -> Iterator[str]:
+        """Copies what is put, or combined, and may be a view of an array that takes in another
+        result first."""
+        name, made = self.writer.name, self.made
+        read = {name(each.array) for each in made.body.instructions if isinstance(each, Element)}
+        for k, (number, _) in enumerate(made.given):
+            changed = read.intersection(map(name, made.results[:k]))
+            if changed and number in self.steps.varying:
+                yield f"{name(number)} = apart({', '.join([name(number), *sorted(changed)])})"
 
     def instruction(self, made: Instruction) -> Iterator[str]:
         name = self.writer.name
@@ -164,6 +175,12 @@ def _view(array: Any, shape: tuple[int, ...], start: int, steps: tuple[int, ...]
     return CPU.ndarray(shape, array.dtype, array, start * size, strides)
 
 
+def _apart(value: Any, *arrays: Any) -> Any:
+    """A value that shares no memory with arrays."""
+    shares = any(CPU.xp.may_share_memory(value, array) for array in arrays)
+    return value.copy() if shares else value
+
+
 def _spread(value: Any, shape: tuple[int, ...]) -> Any:
     return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(value, shape))
 
@@ -220,6 +237,7 @@ def array_helpers() -> dict[str, Any]:
         "hold": _hold,
         "view": _view,
         "spread": _spread,
+        "apart": _apart,
         "along": _along,
         "at": _at,
         "ints_along": _ints_along,
