@@ -116,6 +116,10 @@ PROGRAMS = {
         "const n: int64\nvar w = 0.5\nv = [1.0, 2.0, 4.0, 8.0]\ny = w\nk = 0\n"
         "while k < n { y = y * v[k]; k = k + 1 }\noutput y"
     ),
+    "an index in a `for`": (
+        "const n: int64\nvar w = 0.5\nv = [1.0, 2.0, 4.0, 8.0]\ny = w\n"
+        "for k in range(n) { y = y * v[k] }\noutput y"
+    ),
     "a function of its own": "fn f(a, b) = a * b + a\nvar x\noutput y = f(f(x, 2), x)",
     "recursion": (
         "fn f(a, n) {\nif n <= 0 { return a }\nreturn a * f(a / 2, n - 1)\n}\nvar x\n"

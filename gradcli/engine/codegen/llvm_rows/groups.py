@@ -14,7 +14,7 @@ begins no other loop, whatever its numbers say, and the pullback has to go the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -212,48 +212,83 @@ class Groups(GroupBranches):
             elif parameter not in self.columns:
                 self.places[asked] = self.places[parameter]
         active, taken = map(self.cleared, (self.new_place(BIT), self.new_place(INT)))
-        some = self.frame.variable(BIT(0))  # whether any row goes on
 
         def starts(emitter: RowEmitter, row: Any) -> None:
             self.store(emitter.active, active, row)
 
         self.straight((), mask, (), starts)
+        (condition,) = made.condition.results
+
+        def ask(some: Any) -> None:
+            def asks(emitter: RowEmitter, row: Any) -> None:
+                stays = make.and_(emitter.active, emitter.read([condition])[0])
+                self.take(make.and_(stays, emitter.is_good()), active, taken, row, some)
+
+            self.run(made.condition, active, [condition], asks)
+
+        self.repeat(made, active, ask, _work(made.body) + _work(made.condition))
+        if carries(made.body, Push):
+            self.push_taken(made, taken)
+
+    def repeat(self, made: While | For, active: Any, ask: Callable[[Any], None], work: int) -> None:
+        """Iterations as long as there are `active` rows. `ask` notes in a variable whether there
+        are."""
+        make, some = self.builder, self.frame.variable(BIT(0))
         head, body, after = (make.append_basic_block() for _ in range(3))
         make.branch(head)
         make.position_at_end(head)
         make.store(BIT(0), some)
-        (condition,) = made.condition.results
-
-        def asks(emitter: RowEmitter, row: Any) -> None:
-            stays = make.and_(emitter.active, emitter.read([condition])[0])
-            stays = make.and_(stays, emitter.is_good())
-            self.note(stays, active, row, some)
-            self.store(make.add(self.load(taken, row), make.zext(stays, INT)), taken, row)
-
-        self.run(made.condition, active, [condition], asks)
+        ask(some)
         make.cbranch(make.load(some), body, after)
         make.position_at_end(body)
-        self.guards.count(_work(made.body) + _work(made.condition))
+        self.guards.count(work)
         self.iterate(made, active)
         make.branch(head)
         make.position_at_end(after)
-        if carries(made.body, Push):
-            self.push_taken(made, taken)
+
+    def take(self, takes_part: Any, active: Any, taken: Any, row: Any, some: Any) -> None:
+        """Notes whether a row takes part in the next iteration, and counts that."""
+        make = self.builder
+        self.note(takes_part, active, row, some)
+        self.store(make.add(self.load(taken, row), make.zext(takes_part, INT)), taken, row)
 
     def for_loop(self, made: For, mask: Any) -> None:
-        """A loop with as many iterations as the row with the most. If it pops, rows take part in
-        the last iterations, otherwise in the first."""
+        """A loop of which each row has a number of iterations of its own: the first ones, until it
+        steps back; if the loop pops, the last ones."""
         self.begin(made, mask)
         if made.count in self.shared:
             self.same_for_all(made, mask)
             return
-        make, at_end = self.builder, carries(made.body, Pop)
         number, active, taken = made.body.parameters[0], self.new_place(BIT), self.new_place(INT)
-        if at_end:
-            self.pop_taken(made, taken)
-        else:
-            self.cleared(taken)
-            self.straight((), mask, [made.count], self.takes(made.count, taken))
+        if carries(made.body, Pop):
+            self.last_ones(made, mask, active, taken)
+            return
+        counts = self.cleared(self.new_place(INT))
+        self.cleared(taken)
+        self.straight((), mask, [made.count], self.takes(made.count, counts))
+        make = self.builder
+
+        def ask(some: Any) -> None:
+            self.cleared(active)
+
+            def asks(emitter: RowEmitter, row: Any) -> None:
+                k = self.load(taken, row)
+                goes_on = make.icmp_signed("<", k, self.load(counts, row))
+                self.store(k, self.place_of(number), row)
+                goes_on = make.and_(make.and_(emitter.active, goes_on), emitter.is_good())
+                self.take(goes_on, active, taken, row, some)
+
+            self.straight((), mask, (), asks)
+
+        self.repeat(made, active, ask, _work(made.body))
+        if carries(made.body, Push):
+            self.push_taken(made, taken)
+
+    def last_ones(self, made: For, mask: Any, active: Any, taken: Any) -> None:
+        """As many iterations as the row with the most has, of which rows take part in the last
+        ones."""
+        make, number = self.builder, made.body.parameters[0]
+        self.pop_taken(made, taken)
         most = self.largest(taken)
 
         def iteration(k: Any) -> None:
@@ -261,11 +296,9 @@ class Groups(GroupBranches):
             self.cleared(active)
 
             def takes(emitter: RowEmitter, row: Any) -> None:
-                count = self.load(taken, row)
-                own = make.sub(k, make.sub(most, count)) if at_end else k
-                first = make.icmp_signed(">=", own, INT(0))
-                inside = make.and_(first, make.icmp_signed("<", own, count))
-                self.store(make.and_(emitter.active, inside), active, row)
+                own = make.sub(k, make.sub(most, self.load(taken, row)))
+                begun = make.icmp_signed(">=", own, INT(0))
+                self.store(make.and_(emitter.active, begun), active, row)
                 self.store(own, self.place_of(number), row)
 
             self.straight((), mask, (), takes)

@@ -45,7 +45,7 @@ class Iterating(Loops):
         if self.never_begins(node):
             self.condition(node.condition)
             return
-        over = None if self.for_rows else self.over_counter(node)
+        over = self.over_counter(node)
         size = self.size
 
         def by_turns() -> None:
