@@ -17,6 +17,7 @@ from ..engine.forward_runs import ForwardRuns
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import UNSET, Variable, differentiable, leaves, read
 from ..lang import program
+from ..lang.program.liveness import of_program
 from ..lang.program.walks import statements
 from .evaluation import Evaluation, Options
 from .omissions import has_floats, has_ints, notes
@@ -32,7 +33,10 @@ def prepare(node: program.Program, options: Options, alone: bool = False) -> Com
     asks = not facts.asks_for_nothing
     asks_in_rows = options.jacobian or options.hessian or options.hessian_blocks
     says_how = options.sparse or options.mode == "forward"
-    compiled = compile_program(options.settings, node, facts=facts)
+    liveness = None
+    if alone and not node.has_modules:  # variables are found in names that may hold an instance
+        liveness = of_program(node, (*options.of, *options.wrt))
+    compiled = compile_program(options.settings, node, facts=facts, liveness=liveness)
     compiled.asks_for_structure = asks_in_rows and (says_how or not facts.has_few_elements)
     compiled.by_variables = alone and set(options.wrt) <= facts.declares and facts.asks_by_variables
     targets = options.of or (facts.not_requested if alone else None)

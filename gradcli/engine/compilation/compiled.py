@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang import program
+from ...lang.program.liveness import Liveness
 from ...lang.program.walks import own_cells
 from ...platform.collector import collector_paused
 from ..analysis.declared import declarations
@@ -62,10 +63,12 @@ def compile_program(
     prefix: str = "",
     places: bool = False,
     facts: Facts | None = None,
+    liveness: Liveness | None = None,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts`
     what follows from its text, where that is known; see `Compiler` for the rest."""
     c = Compiler(handlers, settings, keeps_all, imports, prefix)
+    c.liveness = liveness
     c.places = node.has_modules or places
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(stays=True), running():

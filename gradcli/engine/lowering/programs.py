@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...lang import program
-from ...lang.program.liveness import Liveness
+from ...lang.program.liveness import of_program
 from ...lang.program.walks import own_nodes
 from ..backends.backend import INT_MAX
 from ..ir.builder import Builder, TooLong
@@ -103,10 +103,7 @@ class _Main:
         self.node, self.inputs = node, inputs
         self.most = MOST if most is None else min(most, MOST)
         self.block = Block()
-        read = [program.Evaluate(value, span=value.span) for _, value in node.results]
-        self.lowering = Lowering(
-            Builder(self.block, real, self.most), Liveness((*node.body, *read))
-        )
+        self.lowering = Lowering(Builder(self.block, real, self.most), of_program(node))
         self.lowering.for_rows, self.lowering.traces_variables = for_rows, True
         self.lowering.puts_lists_in_memory = self.lowering.is_whole = True
         self.parameters: dict[str, Kind] = {}
@@ -169,14 +166,10 @@ class _Main:
         names, key = self.lowering.names, id(node.program)
         if key not in self.imports:
             outer = self.lowering.frame, self.lowering.liveness, self.path
-            slots, span = node.program.names, node.span
-            reads = [
-                program.Evaluate(program.Read(s, span=span), span=span) for s in slots.values()
-            ]
             self.lowering.frame = names.new_frame()
-            self.lowering.liveness = Liveness((*node.program.body, *reads))
+            self.lowering.liveness = of_program(node.program, node.program.names)
             self.path += f"{node.slot.name}."
-            self.imports[key] = Members(self.lowering.frame, slots)
+            self.imports[key] = Members(self.lowering.frame, node.program.names)
             for statement in node.program.body:
                 if not isinstance(statement, _LEFT_OUT):
                     self.statement(statement)

@@ -7,19 +7,23 @@ Cells always are: other functions read them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from .expressions import Read
 from .statements import (
     Assign,
     Augment,
     Break,
     Continue,
+    Evaluate,
     ExpectError,
     For,
     If,
     ListTarget,
     NameTarget,
     Pause,
+    Program,
     Record,
     Return,
     Statement,
@@ -98,6 +102,14 @@ class Liveness:
         if isinstance(node, Break | Continue):
             return jumps
         return out | _reads(node)
+
+
+def of_program(node: Program, names: Iterable[str] = ()) -> Liveness:
+    """The liveness of the names of a program whose results are read when it has ended, and those of
+    its names that are among these."""
+    reads = [Read(node.names[n], span=node.span) for n in names if n in node.names]
+    read_last = [*[result for _, result in node.results], *reads]
+    return Liveness((*node.body, *[Evaluate(each, span=each.span) for each in read_last]))
 
 
 def _assigned(target: Target) -> Slots:

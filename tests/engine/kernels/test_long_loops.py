@@ -273,6 +273,20 @@ def test_a_function_may_be_called_by_many_threads() -> None:
         )
 
 
+@pytest.mark.parametrize(("of", "is_compiled"), [((), True), (("s", "r"), False)])
+def test_a_name_that_may_be_a_variable_itself(
+    of: tuple[str, ...], is_compiled: bool, done: list[int]
+) -> None:
+    """It matters only where somebody reads the name after the loop."""
+    source = (
+        f"{HEAD}s = x; r = 0.0\nfor i in range(9999) {{ r = 0.6*w if i % 3 == 0 else w; "
+        "s = s*0.5 + r }\nprint s\noutput s"
+    )
+    found = answers(HEAT.iterations, 2**14, source, of=of)
+    assert bool(done) == is_compiled
+    assert_same(found, answers(NEVER, 0, source, of=of))
+
+
 def test_gradients_by_names_that_the_loop_assigns() -> None:
     for loop, by in (
         ("s = s*0.5 + x; r = s", "r"),
