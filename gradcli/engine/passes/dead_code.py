@@ -1,8 +1,9 @@
 """Dead code elimination: leaves out what is computed, carried or returned but never used.
 
 An operation on ints stays, since it may step back for a message that the program must show. So do
-structural operations, and loops with a condition, which may never end. A pop stays as long as the
-region may still be differentiated: the pullback of its push needs the pullback of the pop.
+structural operations, and loops with a condition, which may never end. A pop stays where nothing
+needs its entry: the pullback of its push needs the pullback of the pop, and rows that run in a
+group share a stack, so each pops what it has pushed.
 """
 
 from __future__ import annotations
@@ -30,31 +31,26 @@ from ..ir.instructions import (
 )
 from ..ir.types import I64
 
-_ACTING = (Check, Call, While, Structural)
+_ACTING = (Check, Call, While, Structural, Pop)
 
 
-def without_dead_code(region: Region, last: bool = False) -> Region:
-    """The region without what its results don't need. `last`: it won't be differentiated any
-    more."""
+def without_dead_code(region: Region) -> Region:
+    """The region without what its results don't need."""
     block = region.block
-    kinds = _ACTING if last else (*_ACTING, Pop)
-    live = _Live(kinds)
+    live = _Live()
     live.block(block, ())
     needed = reached([*block.results, *live.acting], live.needs)
-    clean = _Clean(needed, kinds).block(block, block.parameters, block.results)
-    return Region(region.name, clean)
+    return Region(region.name, _Clean(needed).block(block, block.parameters, block.results))
 
 
 class _Live:
     """Finds the live values.
 
-    kinds   of instructions with effects besides their results
     needs   for each value, those that it is directly computed from
     acting  values that are live whatever the results are
     """
 
-    def __init__(self, kinds: tuple[type, ...]) -> None:
-        self.kinds = kinds
+    def __init__(self) -> None:
         self.needs: defaultdict[Value, list[Value]] = defaultdict(list)
         self.acting: list[Value] = []
 
@@ -74,7 +70,7 @@ class _Live:
             else:
                 for result in made.results:
                     self.needs[result] += deciding
-                if not made.INSIDE and _acts(made, self.kinds):
+                if not made.INSIDE and _acts(made):
                     self.acting += [*made.operands, *control]
             for inner in blocks_of(made):
                 self.block(inner, (*control, *deciding))
@@ -96,21 +92,20 @@ def _parameters(made: While | For, k: int) -> list[Value]:
     return [made.carried[k], *in_condition]
 
 
-def _acts(made: Instruction, kinds: tuple[type, ...]) -> bool:
+def _acts(made: Instruction) -> bool:
     """Whether an instruction has an effect besides its results."""
-    if isinstance(made, kinds):
+    if isinstance(made, _ACTING):
         return True
     if isinstance(made, Operation):
         return made.result.type == I64
-    return any(_acts(inner, kinds) for block in blocks_of(made) for inner in block.instructions)
+    return any(_acts(inner) for block in blocks_of(made) for inner in block.instructions)
 
 
 class _Clean:
-    """Rebuilds blocks without dead code. `live` are the live values, `kinds` those of instructions
-    with effects besides their results."""
+    """Rebuilds blocks without dead code. `live` are the live values."""
 
-    def __init__(self, live: set[Value], kinds: tuple[type, ...]) -> None:
-        self.live, self.kinds = live, kinds
+    def __init__(self, live: set[Value]) -> None:
+        self.live = live
 
     def block(
         self, block: Block, parameters: tuple[Value, ...], results: tuple[Value, ...]
@@ -119,7 +114,7 @@ class _Clean:
         instructions = [
             self.instruction(made)
             for made in block.instructions
-            if not self.live.isdisjoint(made.results) or _acts(made, self.kinds)
+            if not self.live.isdisjoint(made.results) or _acts(made)
         ]
         return Block(parameters, instructions, results)
 

@@ -29,8 +29,8 @@ def compiled_form(*regions: Region) -> list[Region]:
 def without_rules(region: Region) -> Region:
     """A region that won't be differentiated, with the operations of derivative rules, and without
     what is known."""
-    return without_dead_code(fold(expand(region), last=True), last=True)
+    return without_dead_code(fold(expand(region), last=True))
 
 
 def _fused(region: Region) -> Region:
-    return pack(without_dead_code(keep(fuse(record(call_on_arrays(region)))), last=True))
+    return pack(without_dead_code(keep(fuse(record(call_on_arrays(region))))))

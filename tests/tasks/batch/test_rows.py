@@ -53,9 +53,11 @@ def test_random_programs(text: str) -> None:
     assert_same(node, {"x": [random.uniform(-2, 2) for _ in range(12)]}, rtol=1e-9)
 
 
-def test_rows_that_return_from_branches_with_loops() -> None:
-    """What the sides of branches keep for their pullbacks is each row's own."""
-    text = program(Random(36416952))
+@pytest.mark.parametrize("seed", [36416952, 341852])
+def test_rows_that_return_from_branches_with_loops(seed: int) -> None:
+    """What the sides of branches keep for their pullbacks is each row's own, also where one side
+    has no pullback."""
+    text = program(Random(seed))
     random = Random(text)
     node = parsed(f"{text}\nvar x\nvar w = 0.7\noutput y = f(x, w)")
     assert_same(node, {"x": [random.uniform(-2, 2) for _ in range(12)]}, rtol=1e-9)

@@ -51,7 +51,7 @@ def record(region: Region) -> Region:
     constants = {made.result: made for made in every(region.block) if isinstance(made, Constant)}
     for pair in entries.pairs:
         _Recorder(pair, entries.origins, constants).record()
-    region = without_dead_code(region, last=True)
+    region = without_dead_code(region)
     read = _read(region.block)
     for pair in entries.pairs:
         _leave_out(pair, read)
