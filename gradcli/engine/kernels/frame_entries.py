@@ -188,10 +188,10 @@ class _Observer:
             return Known(value)
         if type(value) is List and (whole := self.long_list(value, is_assigned)):
             return self.taken(as_parameter(value), Stored(whole))
+        if type(value) is List and len(value) > FEW and (table := self.table(value)):
+            return table
         if depth < MAX_DEPTH and type(value) is List and len(value) <= MAX_ELEMENTS:
             return tuple(self.entries(value.items, depth))
-        if type(value) is List and len(value) > MAX_ELEMENTS:
-            return self.table(value)
         if depth < MAX_DEPTH and type(value) is dict and len(value) <= MAX_ELEMENTS:
             return Record(tuple(value), tuple(self.entries(value.values(), depth)))
         if depth < MAX_DEPTH and isinstance(value, Members) and self.frame:
@@ -215,11 +215,10 @@ class _Observer:
             return None
         return kind if not is_assigned or len(value) > MAX_ELEMENTS else None
 
-    def table(self, value: List) -> Entry:
-        """A list of many rows of one form."""
+    def table(self, value: List) -> Entry | None:
+        """A list of many items of one form; None if they have several."""
         size = KnownInt(len(value))
-        entry = self.with_columns(value, size.value, size)
-        return entry or NoEntry("a long list is compiled only if its items have one form")
+        return self.with_columns(value, size.value, size)
 
     def growing(self, slot: program.Slot, value: Any) -> Entry | None:
         """A list that becomes longer; None for anything else, or if it can't be a table."""

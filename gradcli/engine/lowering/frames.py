@@ -224,7 +224,8 @@ def _settled(before: Kind, after: Kind, room: int = 0) -> Kind:
 def _fits(kind: Kind, given: Kind) -> bool:
     """Whether a loop can carry on what is `given`, of a kind: it is of the same kind, or of one
     that is joined to that: some of its words, a list for its table, a value or none."""
-    return given == kind or (isinstance(kind, _WIDER) and _settled(kind, given) == kind)
+    differ = Unknown("", None)
+    return given == kind or (isinstance(kind, _WIDER) and joined(kind, given, differ) == kind)
 
 
 def add_iterations(

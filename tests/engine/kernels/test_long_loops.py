@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import HEAT, Heat, only
+from gradcli.engine.ir.instructions import size_of
 from gradcli.engine.kernels import hot_loops, loop_calls, region_calls
 from gradcli.engine.kernels.loop_calls import Ran
 from gradcli.tasks import second_runs
@@ -285,6 +286,26 @@ def test_a_name_that_may_be_a_variable_itself(
     found = answers(HEAT.iterations, 2**14, source, of=of)
     assert bool(done) == is_compiled
     assert_same(found, answers(NEVER, 0, source, of=of))
+
+
+def test_a_list_that_the_loop_changes_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The region of a loop is as large for 60 numbers as for 20."""
+    sizes: list[int] = []
+    original = loop_calls.lower_loop
+
+    def lower_loop(*given: Any) -> Any:
+        lowered = original(*given)
+        sizes.append(size_of(lowered.region.block))
+        return lowered
+
+    monkeypatch.setattr(loop_calls, "lower_loop", lower_loop)
+    for n in (20, 60):
+        source = (
+            f"{HEAD}l = [x*j for j in range({n})]; for i in range(40) "
+            f"{{ l[(i + 1) % {n}] = w*l[i % {n}] }}\noutput l[3]"
+        )
+        assert_same(answers(2, 2**14, source), answers(NEVER, 2**14, source))
+    assert sizes[: len(sizes) // 2] == sizes[len(sizes) // 2 :] != []
 
 
 def test_gradients_by_names_that_the_loop_assigns() -> None:

@@ -91,4 +91,6 @@ LOOPS = [
     "s = 0.0; fn f(a, m) { n = 0; while n < m { a = a*w + n; n += 1; if a > 4.0 { return n*a } }; return a }; s = f(x, 30) + f(x, 0) + f(w, k) + f(x, -3)",
     "s = 0.0; n = 0; while n < 20 { n = n + 1; if n % 3 == 0 { continue }; s = s + x*n }; while n < 40 { n = n + 1; n = n + 1; s = s + w }; s = s*n",
     "s = 0.0; n = 9223372036854775800; while n < 9223372036854775807 { n = n + 1; s = s*w + x }; m = -n; while n > m { n = n - 1; s = s + x; if n < 9223372036854775780 { break } }",
+    "s = 0.0; l = [x*j for j in range(20)]; for i in range(30) { m = l; m[i % 20] = w*l[(i + 3) % 20] + x; l = m; s = s + l[7] }; s = s + l[19]*sum(l)",
+    "s = 0.0; fn f(z) = [a*z for a in linspace(0.0, 1.0, 30) if a > z*0.1]; q = f(0.1); for i in range(30) { q = f(0.3*i); s = s + sum(q)*x + len(q)*w }",
 ]  # fmt: skip

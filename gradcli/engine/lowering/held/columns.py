@@ -19,6 +19,7 @@ from .kinds import (
     flat,
     items_in,
     plain,
+    rebuilt,
 )
 
 # Items of a list whose length isn't known, at most. Arrays of rows are side by side in memory.
@@ -80,6 +81,14 @@ def room_of(columns: Kind) -> int:
     return room
 
 
+def _with_room(columns: Kind, room: int) -> Any:
+    """The same columns with another room."""
+    kinds = [
+        ArrayType(each.element, (room, *each.shape[1:]), listed=True) for each in flat(columns)
+    ]
+    return rebuilt(columns, iter(kinds))
+
+
 def array_of(kind: Kind) -> Array | Stored | None:
     """The kind of an array, or that of a list of numbers as an array; None for anything else."""
     if isinstance(kind, ListOrArray):
@@ -101,10 +110,11 @@ def item_of(kinds: Iterable[Kind]) -> Kind | None:
 
 
 def table_of(a: Kind, b: Kind, room: int) -> Table | None:
-    """The kind of the table that two lists become; None if they become none. It has `room`, or that
-    of a list which is a table already; there is none without room."""
-    for kind in (a, b):
-        room = room_of(kind.columns) if isinstance(kind, Table) else room
+    """The kind of the table that two lists become; None if they become none. It has the room of a
+    list which is a table already, the larger one of two, or else `room`; there is none without
+    room."""
+    tables = [room_of(kind.columns) for kind in (a, b) if isinstance(kind, Table)]
+    room = max(tables, default=room)
     found: set[Kind | None] = set()
     items: list[Kind] = []
     for kind in (a, b):
@@ -114,7 +124,7 @@ def table_of(a: Kind, b: Kind, room: int) -> Table | None:
             row = ArrayType(array.type.element, array.shape[1:])
             items.append(ListOrArray(BOOL, array_kind(row)))
         elif isinstance(kind, Table):
-            found.add(kind.columns)
+            found.add(_with_room(kind.columns, room))
         elif isinstance(kind, tuple) and len(kind) < room:
             items += kind
         elif isinstance(kind, Stored) and kind.listed and kind.shape[0] < room:
@@ -130,7 +140,11 @@ def table_of(a: Kind, b: Kind, room: int) -> Table | None:
 
 
 def table(builder: Builder, held: Any, columns: Kind) -> Table:
-    """A list of known length as a table with columns of a kind."""
+    """A list, or a table with less room, as a table with columns of a kind."""
+    if isinstance(held, Table):
+        pairs = zip(flat(columns), flat(held.columns), strict=True)
+        wider = [filled(builder, kind, [column]) for kind, column in pairs]
+        return Table(rebuilt(columns, iter(wider)), held.count)
     is_one = isinstance(held, Stored)
     size = held.shape[0] if is_one else len(held)
     return Table(_filled(builder, [held] if is_one else held, columns), builder.constant(size))
