@@ -288,6 +288,22 @@ def test_a_name_that_may_be_a_variable_itself(
     assert_same(found, answers(NEVER, 0, source, of=of))
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "l = append(l, s)",
+        "l = l.append(s)",
+        "if i % 3 == 0 { l = l.append(s) }",
+        "l = append(l, s) if i % 3 == 0 else l",
+    ],
+)
+def test_lists_that_become_longer(body: str, done: list[int]) -> None:
+    source = f"{HEAD}s = x; l = []\nfor i in range(9999) {{ s = s*0.9 + w; {body} }}\nprint s\noutput l[-1]"
+    found = answers(HEAT.iterations, 2**14, source)
+    assert sum(done) > 9000
+    assert_same(found, answers(NEVER, 0, source))
+
+
 def test_a_list_that_the_loop_changes_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The region of a loop is as large for 60 numbers as for 20."""
     sizes: list[int] = []

@@ -93,4 +93,6 @@ LOOPS = [
     "s = 0.0; n = 9223372036854775800; while n < 9223372036854775807 { n = n + 1; s = s*w + x }; m = -n; while n > m { n = n - 1; s = s + x; if n < 9223372036854775780 { break } }",
     "s = 0.0; l = [x*j for j in range(20)]; for i in range(30) { m = l; m[i % 20] = w*l[(i + 3) % 20] + x; l = m; s = s + l[7] }; s = s + l[19]*sum(l)",
     "s = 0.0; fn f(z) = [a*z for a in linspace(0.0, 1.0, 30) if a > z*0.1]; q = f(0.1); for i in range(30) { q = f(0.3*i); s = s + sum(q)*x + len(q)*w }",
+    "s = 0.0; l = []; for i in range(30) { s = s*w + x; if i % 3 == 0 { l = l.append(s*i) } }; s = s + sum(l)*len(l)",
+    "s = x; l = [x]; for i in range(30) { s = s*w + x; l = append(l, s*i) if i % 4 == 1 else l }; s = s + l[-1]*len(l)",
 ]  # fmt: skip

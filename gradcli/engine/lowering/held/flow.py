@@ -108,16 +108,18 @@ def is_draw(node: Any) -> bool:
 
 
 def appends(node: Any) -> bool:
-    """Whether a loop appends to lists."""
+    """Whether a statement or an expression appends to lists."""
     return any(map(_is_append, own_nodes([node])))
 
 
 def grown(node: Any) -> set[int]:
-    """The slots of the lists to which a loop appends: `l = append(l, item)`."""
-    found = [n for n in own_nodes([node]) if isinstance(n, program.Assign) and _is_append(n.value)]
-    targets = [n.target for n in found if isinstance(n.target, program.NameTarget)]
-    return {target.slot.index for target in targets}
+    """The slots of the lists to which a loop may append: `l = append(l, item)`,
+    `l = l.append(item) if is_new else l`."""
+    assigned = [n for n in own_nodes([node]) if isinstance(n, program.Assign)]
+    targets = [n.target for n in assigned if appends(n.value)]
+    return {target.slot.index for target in targets if isinstance(target, program.NameTarget)}
 
 
 def _is_append(node: Any) -> bool:
-    return isinstance(node, program.Apply) and node.op.name == "append"
+    named = isinstance(node, program.Apply | program.MethodCall)
+    return named and node.op is not None and node.op.name == "append"
