@@ -150,7 +150,7 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
             blame_steps(case, found)
         if options.order == 2:
             with running():
-                twice = [SecondJudge(judge) for judge in judges]
+                twice = [SecondJudge(judge) for judge in (*judges, *_across(judges))]
             findings += _second(case, (variable,), twice, _inapplicable(findings), options, found)
         found.findings += findings
     if variables:
@@ -260,6 +260,19 @@ def _mixed(variables: list[str]) -> list[tuple[str, list[str]]]:
     if len(variables) <= MANY_VARIABLES:
         return [(a, [b]) for a, b in combinations(variables, 2)]
     return [(variable, variables[k:]) for k, variable in enumerate(variables[:-1], 1)]
+
+
+def _across(judges: list[Judge]) -> list[Judge]:
+    """Where each element moves by itself, a direction in which all do: only there the mixed second
+    derivatives by two elements count."""
+    if len(judges) < 2 or judges[0].direction.where.startswith(" "):
+        return []
+    first = judges[0]
+    direction = first.case.random_directions(first.direction.variable)[0]
+    judge = Judge(first.case, direction, first.options)
+    if first.on_trace:
+        judge.use_trace()
+    return [judge]
 
 
 def _inapplicable(findings: list[Finding]) -> dict[str, str]:
