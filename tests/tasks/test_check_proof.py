@@ -372,6 +372,11 @@ def test_a_body_may_be_flat_where_the_program_is_not(rule: str, verdict: str) ->
     assert verdicts(run(BISECTION.replace("RULE", rule))) == {"a": verdict}
 
 
+def test_a_rule_of_what_larger_steps_see_alone_is_wrong() -> None:
+    rule = "fn f(x) { return x + 1e-9 * sin(1e9 * x) } backward (dy) { return dy }"
+    assert verdicts(run(f"{rule}\nvar x = 0.0; y = f(x)")) == {"x": "wrong"}
+
+
 @pytest.mark.parametrize("at", [3.2, 3.49999, 123456.4])
 def test_a_rule_of_what_is_flat_is_meant(at: float) -> None:
     text = "fn f(x) { return round(x) } backward (dy) { return dy }\n"
