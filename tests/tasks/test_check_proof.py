@@ -388,6 +388,21 @@ def test_a_rule_that_loses_digits_is_not_wrong() -> None:
     assert verdicts(run(f"{rule}\nvar x = -35.0; y = f(x)")) == {"x": "undecided"}
 
 
+@pytest.mark.parametrize("n", [5, 1999])
+@pytest.mark.parametrize("size", ["1e-12", "1e-30", "1e-200"])
+@pytest.mark.parametrize(("factor", "verdict"), [("1.0", "verified"), ("1.01", "wrong")])
+def test_a_tiny_element_does_not_hide(n: int, size: str, factor: str, verdict: str) -> None:
+    rule = f"dy * 2 * a * w * where(arange({n + 1}) == {n}, {factor}, 1.0)"
+    found = run(
+        f"w = concatenate([ones({n}), [{size}]]); fn h(a) {{ return w * a**2 }} "
+        f"backward (dy) {{ return {rule} }}\nvar x = linspace(1.0, 2.0, {n + 1}); y = sum(h(x))"
+    )
+    assert verdicts(found) == {"x": verdict}
+    assert [f.where for f in found.findings if f.verdict == "disagree"] == [f"[{n}]"] * (
+        verdict == "wrong"
+    )
+
+
 def test_a_small_element_is_named() -> None:
     rule = "dy * 2 * a * where(arange(8) == 4, 1.5, 1.0)"
     found = run(
