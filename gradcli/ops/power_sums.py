@@ -44,9 +44,10 @@ def hurwitz(xp: Any, order: int, s: Any, q: Any, above: Any = None) -> Any:
     z = q + TERMS
     rest = _rest(xp, s, z) if order == 0 else _rest_by_s(xp, order, s, z)
     total = xp.sum(terms, axis=-1)
-    for i, factor in enumerate(rest):  # of z^-s
-        factor = factor + z * ((-1) ** i * math.factorial(i)) / above ** (i + 1)
-        total = total + math.comb(order, i) * factor * (-xp.log(z)) ** (order - i) * z**-s
+    for i, factor in enumerate(rest):  # of z^-s, which may underflow where the integral doesn't
+        integral = ((-1) ** i * math.factorial(i)) / above ** (i + 1) * z**-above
+        part = factor * z**-s + integral
+        total = total + math.comb(order, i) * part * (-xp.log(z)) ** (order - i)
     return total
 
 

@@ -152,6 +152,16 @@ def test_a_wrong_mixed_second_derivative(wrong: str) -> None:
     assert verdicts(found, "x,z", order=2) == {"complex": "disagree", "differences": "disagree"}
 
 
+def test_a_wrong_mixed_second_derivative_by_two_elements() -> None:
+    text = (
+        "fn f(v) { return v[0] * v[1]**2 } backward (dy) { return dy * [v[1]**2, "
+        "2 * detach(v[0]) * v[1]] }\nvar v = [1.5, 2.0]\ny = f(v)"
+    )
+    found = run(text, order=2)
+    assert verdicts(found, "v") == AGREED
+    assert verdicts(found, "v", order=2) == {"complex": "disagree", "differences": "disagree"}
+
+
 def test_many_variables_are_mixed_with_all_others() -> None:
     names = "abcdefgh"
     text = "; ".join(f"var {name} = 0.{k}" for k, name in enumerate(names, 1))

@@ -372,6 +372,11 @@ def test_a_body_may_be_flat_where_the_program_is_not(rule: str, verdict: str) ->
     assert verdicts(run(BISECTION.replace("RULE", rule))) == {"a": verdict}
 
 
+def test_a_rule_of_what_larger_steps_see_alone_is_wrong() -> None:
+    rule = "fn f(x) { return x + 1e-9 * sin(1e9 * x) } backward (dy) { return dy }"
+    assert verdicts(run(f"{rule}\nvar x = 0.0; y = f(x)")) == {"x": "wrong"}
+
+
 @pytest.mark.parametrize("at", [3.2, 3.49999, 123456.4])
 def test_a_rule_of_what_is_flat_is_meant(at: float) -> None:
     text = "fn f(x) { return round(x) } backward (dy) { return dy }\n"
@@ -381,6 +386,21 @@ def test_a_rule_of_what_is_flat_is_meant(at: float) -> None:
 def test_a_rule_that_loses_digits_is_not_wrong() -> None:
     rule = "fn f(x) { return log(1 + exp(x)) } backward (dy) { return dy * (1 - 1 / (1 + exp(x))) }"
     assert verdicts(run(f"{rule}\nvar x = -35.0; y = f(x)")) == {"x": "undecided"}
+
+
+@pytest.mark.parametrize("n", [5, 1999])
+@pytest.mark.parametrize("size", ["1e-12", "1e-30", "1e-200"])
+@pytest.mark.parametrize(("factor", "verdict"), [("1.0", "verified"), ("1.01", "wrong")])
+def test_a_tiny_element_does_not_hide(n: int, size: str, factor: str, verdict: str) -> None:
+    rule = f"dy * 2 * a * w * where(arange({n + 1}) == {n}, {factor}, 1.0)"
+    found = run(
+        f"w = concatenate([ones({n}), [{size}]]); fn h(a) {{ return w * a**2 }} "
+        f"backward (dy) {{ return {rule} }}\nvar x = linspace(1.0, 2.0, {n + 1}); y = sum(h(x))"
+    )
+    assert verdicts(found) == {"x": verdict}
+    assert [f.where for f in found.findings if f.verdict == "disagree"] == [f"[{n}]"] * (
+        verdict == "wrong"
+    )
 
 
 def test_a_small_element_is_named() -> None:

@@ -100,6 +100,8 @@ TOO_LARGE = {  # where differences disagreed with a gradient that is right
     "var x = 0.1003\nq = x + (3e3 * x) % 0.9 + ((x + 1e12) - 1e12)": "undecided",
     "var x = 0.1003\nif floor(3e3 * x) % 2 == 0 { y = x } else { y = 3.0 }\n"
     "q = y + ((x + 1e12) - 1e12)": "undecided",
+    # Few numbers lie between the steps.
+    "var x = 1e300\nq = cos(x)": "undecided",
     **{f"var x = {1.0 + 10.0**-k!r}\nq = zeta(x)": "undecided" for k in (8, 10, 12)},
 }
 

@@ -2,12 +2,12 @@
 
 In a random direction what small elements of a gradient, and zeros, add up to is lost behind the
 large ones, as is a mistake in them; so they are looked at in a direction in which all elements
-count about the same. Only the complex step can tell then, which has no rounding error of the output
-to hide in."""
+count about the same, and those too small for that among themselves. Only the complex step can tell
+then, which has no rounding error of the output to hide in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...engine.replay.value_trace import ValueTrace
 from ...engine.values.kinds import Variable
 from . import second
 from .blame import blame
+from .differences import negligible
 from .directions import FEW, Direction, Scatter
 from .finite import nonfinite
 from .kinks import kinks
@@ -42,7 +43,7 @@ from .whole import verify_whole
 
 
 HIDDEN = 1e-4  # of the largest share in a direction
-SMALLEST = 1e-6  # of the largest element: what is smaller gets no more weight
+SMALLEST = 1e-6  # of the largest element: what is smaller gets no more weight beside it
 # of the largest value: smaller ones move less, so that the complex step stays small beside them
 REACH = 1e-12
 STREAM = 21
@@ -57,40 +58,41 @@ def small_elements(
         f.method == "complex" and f.verdict == AGREE for f in findings
     ):
         return None
-    vector = _even(case, variable)
-    if vector is None:
-        return None
-    direction = Direction(variable, vector, " along a random direction")
-    found = _judged(case, direction, options)
-    if found.verdict != DISAGREE:
-        return None
-    if (element := _narrowed(case, direction, options)) is not None:
-        direction = element
+    for vector in _even(case, variable):
+        direction = Direction(variable, vector, " along a random direction")
         found = _judged(case, direction, options)
-    with running():
-        return None if kinks(Judge(case, direction, options), Conditions(case.point)) else found
+        if found.verdict == DISAGREE:
+            if (element := _narrowed(case, direction, options)) is not None:
+                direction = element
+                found = _judged(case, direction, options)
+            with running():
+                judge = Judge(case, direction, options)
+                return None if kinks(judge, Conditions(case.point)) else found
+    return None
 
 
-def _even(case: Case, variable: str) -> Any:
-    """A vector in whose direction all elements of a gradient count about the same; None where in
-    the random ones no element is hidden by others."""
+def _even(case: Case, variable: str) -> Iterator[Any]:
+    """Vectors in whose directions elements of a gradient count about the same: all in the first,
+    and in each further one those that are too small for that before; none where in the random
+    directions no element is hidden by others."""
     value, xp = case.state(variable), CPU.xp
     if is_complex(value) or not shape_of(value) or value.size <= FEW:
-        return None
+        return
     sizes = abs(case.point.run.backend.to_host(case.gradients[variable]))
     moved = abs(case.random_directions(variable)[0].vector)
     share, largest = sizes * moved, float(sizes.max())
     hidden = (share < HIDDEN * share.max()) | (moved < HIDDEN * moved.max())
     if not largest or not hidden.any():
-        return None
+        return
     reach = abs(value) / (float(abs(value).max()) or 1.0)
     near = xp.where((reach > 0) & (reach < REACH), reach / REACH, 1.0)
-    return (
-        Scatter(value.size, STREAM).numbers(value.shape)
-        * near
-        * SMALLEST
-        / xp.maximum(sizes / largest, SMALLEST)
-    )
+    numbers = Scatter(value.size, STREAM).numbers(value.shape) * near
+    left = xp.ones(value.shape, bool)
+    while left.any():
+        weights = SMALLEST / xp.maximum(sizes / largest, SMALLEST)
+        yield numbers * xp.where(left, weights, 0.0)
+        left = left & (sizes < SMALLEST * largest) & (sizes > negligible(case.point.eps))
+        largest = float(xp.max(sizes[left], initial=0.0))
 
 
 def _judged(case: Case, direction: Direction, options: CheckOptions) -> Finding:
@@ -100,7 +102,7 @@ def _judged(case: Case, direction: Direction, options: CheckOptions) -> Finding:
 def _narrowed(case: Case, direction: Direction, options: CheckOptions) -> Direction | None:
     """The direction of one wrong element, found by halves; None where none alone is wrong."""
     xp, variable, vector = CPU.xp, direction.variable, direction.vector
-    places = xp.arange(vector.size)
+    places = xp.flatnonzero(vector)
     while len(places) > 1:
         halves = xp.array_split(places, 2)
         verdicts = [
@@ -150,7 +152,7 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
             blame_steps(case, found)
         if options.order == 2:
             with running():
-                twice = [SecondJudge(judge) for judge in judges]
+                twice = [SecondJudge(judge) for judge in (*judges, *_across(judges))]
             findings += _second(case, (variable,), twice, _inapplicable(findings), options, found)
         found.findings += findings
     if variables:
@@ -260,6 +262,19 @@ def _mixed(variables: list[str]) -> list[tuple[str, list[str]]]:
     if len(variables) <= MANY_VARIABLES:
         return [(a, [b]) for a, b in combinations(variables, 2)]
     return [(variable, variables[k:]) for k, variable in enumerate(variables[:-1], 1)]
+
+
+def _across(judges: list[Judge]) -> list[Judge]:
+    """Where each element moves by itself, a direction in which all do: only there the mixed second
+    derivatives by two elements count."""
+    if len(judges) < 2 or judges[0].direction.where.startswith(" "):
+        return []
+    first = judges[0]
+    direction = first.case.random_directions(first.direction.variable)[0]
+    judge = Judge(first.case, direction, first.options)
+    if first.on_trace:
+        judge.use_trace()
+    return [judge]
 
 
 def _inapplicable(findings: list[Finding]) -> dict[str, str]:

@@ -43,8 +43,9 @@ def finest_level(samples: Samples, gap: float, levels: int = LEVELS) -> int:
     of the rounding errors."""
 
     def stands_out(k: int) -> bool:
-        is_known = all(map(math.isfinite, samples.level(k)))
-        return is_known and 2 * SAFETY * samples.noise(k) <= gap * samples.level(k).step
+        step = samples.level(k).step
+        is_known = all(map(math.isfinite, samples.level(k))) and step > NODES * samples.grain
+        return is_known and 2 * SAFETY * samples.noise(k) <= gap * step
 
     return max(filter(stands_out, range(levels)), default=0)
 

@@ -48,7 +48,7 @@ def explain(
     the gradient. `recheck` checks an output at another point."""
     if case.history.has_rows and case.point.rows_one_by_one < MANY_ROWS:
         case.point.take_rows_apart()
-    if not judges[0].on_trace and _is_proven_by_the_program(case, rows):
+    if not judges[0].on_trace and _is_proven_by_the_program(case, judges, rows):
         return
     disagree = any(f.verdict == DISAGREE for row in rows for f in row.values())
     doubts = blame_steps(case, found) if disagree else []
@@ -117,7 +117,7 @@ def settle(rows: list[Row], verdict: str, reason: str, methods: tuple[str, ...] 
                 finding.verdict, finding.reason = verdict, reason
 
 
-def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
+def _is_proven_by_the_program(case: Case, judges: list[Judge], rows: list[Row]) -> bool:
     """Whether only methods disagree that go through the body of a function with a rule of its own,
     and differences of the whole program say that the rule is right and the body isn't what it is
     the derivative of; those methods then don't apply."""
@@ -129,12 +129,15 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
     ):
         return False
     opposed = [
-        (row["differences"], f)
-        for row in rows
+        (judge, row["differences"], f)
+        for judge, row in zip(judges, rows, strict=True)
         for m, f in row.items()
         if m in THROUGH_THE_BODY and f.verdict == DISAGREE
     ]
-    if not all(abs(said.theirs - f.theirs) > said.tolerance for said, f in opposed):
+    if not all(
+        abs(said.theirs - f.theirs) > said.tolerance and not _is_of_the_body(judge, f)
+        for judge, said, f in opposed
+    ):
         return False  # differences don't tell one from the other
     settle(
         rows,
@@ -143,6 +146,14 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
         THROUGH_THE_BODY,
     )
     return not any(f.verdict == DISAGREE for row in rows for f in row.values())
+
+
+def _is_of_the_body(judge: Judge, found: Finding) -> bool:
+    """Whether the smallest step says what the body does, and larger ones are too large for the
+    function, as for `x + 1e-9 * sin(1e9 * x)`."""
+    gap = _gap(found)
+    step, up, down = judge.samples.level(finest_level(judge.samples, gap, ALL_LEVELS))
+    return abs((up - down) / (2 * step) - found.theirs) <= gap / 2
 
 
 def weigh_gaps(judge: Judge, row: Row) -> None:
