@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from ...ops import OPS
+from ...ops.op import Op
 from ..ad.derivatives import traced_ones
 from ..ad.forward import carry
 from ..ad.reverse import Between, pulled, sweep
@@ -95,10 +96,10 @@ class Sweeps:
                     found.append(self.on_lanes(ask, self._seeds(colour, k, n, begins), n))
         if len(found) == 1 and several > 1:
             return found[0]
-        parts = zip(zip(*found, strict=True), ends, strict=True)
-        join = self._stacked if several == 1 else self._joined
+        op = STACK if several == 1 else CONCATENATE
         return [
-            None if all(part is None for part in row) else join(row, like) for row, like in parts
+            None if all(part is None for part in parts) else self._joined(op, parts, like)
+            for parts, like in zip(zip(*found, strict=True), ends, strict=True)
         ]
 
     def cost(self, sweeps: int) -> float:
@@ -229,18 +230,15 @@ class Sweeps:
 
     # ---- results ---------------------------------------------------------------------------------
 
-    def _stacked(self, parts: tuple[Any, ...], like: Any) -> Any:
+    def _joined(self, op: Op, parts: tuple[Any, ...], like: Any) -> Any:
+        """The results of the sweeps, along a first axis. A sweep that reached nothing gives zeros
+        with the shape of `like`.
+        """
         filled = tuple([zeros_like(self.run, like) if part is None else part for part in parts])
         if self.site is None:
-            return self.run.backend.xp.stack(filled)
-        return apply(self.run, self.site.in_derivative(STACK), filled, {"axis": 0})
-
-    def _joined(self, parts: tuple[Any, ...], like: Any) -> Any:
-        if len(parts) == 1:
-            return parts[0]
-        if self.site is None:
-            return self.run.backend.xp.concatenate(parts)
-        return apply(self.run, self.site.in_derivative(CONCATENATE), parts, {"axis": 0})
+            xp = self.run.backend.xp
+            return xp.stack(filled) if op is STACK else xp.concatenate(filled)
+        return apply(self.run, self.site.in_derivative(op), filled, {"axis": 0})
 
 
 def _folded(xp: Any, value: Any, group: Group) -> Any:

@@ -55,9 +55,7 @@ class ParquetRange:
                     list(self.groups), list(columns), use_threads=False
                 )
             else:
-                table = _cursor(self.key, self.groups[0], columns, self.step).take(
-                    self.offset, self.size
-                )
+                table = _cursor(self.key, self.groups[0], columns, self.step).take(self.offset)
             if table.num_rows != self.size:
                 raise _fewer()
             return block_of(self.start, table, numeric, keep)
@@ -147,7 +145,7 @@ class _Cursor:
         self._next = 0
         self._waiting: dict[int, Any] = {}
 
-    def take(self, offset: int, size: int) -> Any:
+    def take(self, offset: int) -> Any:
         """The rows from `offset` on."""
         with self._lock:
             if offset in self._waiting:
