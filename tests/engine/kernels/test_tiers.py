@@ -65,9 +65,11 @@ def test_each_tier_goes_as_far_as_it_says() -> None:
     assert written_2 == written_1 | {"native"}
 
 
+@pytest.mark.parametrize("given", [[], ["--set", "x=1"]])
 @pytest.mark.parametrize("text", ["3", "two", "-1", " 1"])
-def test_what_is_no_tier_is_an_error(text: str) -> None:
-    command = [sys.executable, "-m", "gradcli", "eval", "-e", "1.0 + 2.0"]
+def test_what_is_no_tier_is_an_error(text: str, given: list[str]) -> None:
+    program = "x + 2.0" if given else "1.0 + 2.0"
+    command = [sys.executable, "-m", "gradcli", "eval", "-e", program, *given]
     done = subprocess.run(
         command, env={**os.environ, "GRADCLI_TIER": text}, capture_output=True, text=True
     )
