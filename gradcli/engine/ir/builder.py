@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 from ...diagnostics import Span
@@ -38,6 +39,9 @@ _ON_INTS: dict[str, Callable[..., int]] = {
     name: getattr(operator, name)
     for name in ("neg", "add", "sub", "mul", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
 } | {"maximum": max, "minimum": min}
+
+# Those whose smallest and largest results are among those of the ends of the operands' intervals.
+_OF_ENDS = ("neg", "add", "sub", "mul", "maximum", "minimum")
 
 _ZEROS: dict[Scalar, Any] = {I64: 0, BOOL: False}
 
@@ -73,6 +77,7 @@ class Builder:
         self.known: dict[Value, Any] = {}  # the constants
         self._places: dict[Value, tuple[dict[Value, int], int]] = {}  # terms and offset
         self._origins: dict[Value, Sequence[Value]] = {}  # what ints and bools were computed from
+        self.bounds: dict[Value, tuple[int, int]] = {}  # the least and the largest of an int
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Block]:
@@ -301,7 +306,20 @@ class Builder:
         self.add(Operation(op, (*chosen, *cast), result, self.span))
         if result.type in (I64, BOOL):
             self._origins[result] = values
+        if op.name in _OF_ENDS and result.type == I64:
+            self._bound(result, _ON_INTS[op.name], values)
         return result
+
+    def bounds_of(self, value: Value) -> tuple[int, int] | None:
+        """The least and the largest that an int can be, if they are known."""
+        known = self.known.get(value)
+        return (known, known) if type(known) is int else self.bounds.get(value)
+
+    def _bound(self, result: Value, function: Callable[..., int], values: Sequence[Value]) -> None:
+        bounds = [self.bounds_of(value) for value in values]
+        if all(bounds):
+            ends = [function(*each) for each in product(*filter(None, bounds))]
+            self.bounds[result] = min(ends), max(ends)
 
     def sources(self, value: Value) -> set[Value]:
         """The values that an int or a bool was computed from by operations alone, without

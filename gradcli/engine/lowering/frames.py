@@ -31,7 +31,7 @@ from .held.kinds import (
 from .held.meeting import joined
 from .held.names import RETURNED, SEQUENCE, STOPPED, Absent, Name, NotCompiled, Unknown
 from .held.ranges import Items, Range
-from .loops.carried import Iteration, Loop
+from .loops.loop import Iteration, Loop
 from .statements import Lowering
 
 # ---- calls ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from .held.branching import Scope
 from .held.flow import assigned, breaks, returns, stops
 from .held.kinds import Kind, Known, flat, fresh, kind_of, plain, without_variable
 from .held.names import DRAWS, STOPPED, Name, Variable
-from .loops.carried import Iteration, Loop
+from .loops.loop import Iteration, Loop
 from .statements import Lowering
 
 FLAGS = 3  # the results before those of names

@@ -95,4 +95,7 @@ LOOPS = [
     "s = 0.0; fn f(z) = [a*z for a in linspace(0.0, 1.0, 30) if a > z*0.1]; q = f(0.1); for i in range(30) { q = f(0.3*i); s = s + sum(q)*x + len(q)*w }",
     "s = 0.0; l = []; for i in range(30) { s = s*w + x; if i % 3 == 0 { l = l.append(s*i) } }; s = s + sum(l)*len(l)",
     "s = x; l = [x]; for i in range(30) { s = s*w + x; l = append(l, s*i) if i % 4 == 1 else l }; s = s + l[-1]*len(l)",
+    "v = [x + w*i for i in range(30)]; for j in range(28, -1, -1) { v = [0.5*(v[i] + v[i + 1]) for i in range(j + 1)] }; s = v[0]",
+    "v = [x*w + 0.1*i for i in range(81)]; for j in range(79, 9, -1) { v = [max([v[i]*x, v[i + 1]*w, 0.001*j]) for i in range(j + 1)] }; s = v[0]*len(v) + v[-1]",
+    "v = [x]; for j in range(70) { v = [w*v[0]] + [0.5*v[i]*v[j - i] for i in range(1)] if j < 1 else [v[0]] + [0.5*v[(i*j) % len(v)] for i in range(1 + j % 5)] }; s = sum(v)*len(v)",
 ]  # fmt: skip

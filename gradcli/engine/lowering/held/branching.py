@@ -75,7 +75,7 @@ class Branching:
         self.liveness = liveness  # of the names of the frame
         self.size = 0
         # For the ints that loops count, the loops to lower iteration by iteration to know them.
-        self.counters: dict[Value, frozenset[int]] = {}
+        self.counters: dict[Value, frozenset[int] | None] = {}
         self.naturals: set[Value] = set()  # ints that loops count and that are never negative
         # Whether conditions hold in the branches that lowering is in, such as the `there` of an
         # `OrNone`; and that `there`, for comparisons with none.
@@ -216,13 +216,14 @@ class Branching:
     def counting(self, value: Value) -> frozenset[int]:
         """The loops, by identity, that would have to be lowered iteration by iteration to make an
         int known."""
-        found = [self.counters.get(source, frozenset()) for source in self.builder.sources(value)]
+        found = [self.counters.get(source) or () for source in self.builder.sources(value)]
         return frozenset().union(*found)
 
     def can_be_known(self, value: Value) -> bool:
         """Whether an int follows from what the region is given and what loops count, so that it
         could be known."""
-        given = {*self.scopes[0].path[0].parameters, *self.given, *self.counters}
+        counted = [value for value, loops in self.counters.items() if loops is not None]
+        given = {*self.scopes[0].path[0].parameters, *self.given, *counted}
         return self.builder.sources(value) <= given
 
     def is_constant(self, values: Sequence[Value]) -> bool:

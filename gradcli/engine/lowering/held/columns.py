@@ -110,11 +110,10 @@ def item_of(kinds: Iterable[Kind]) -> Kind | None:
 
 
 def table_of(a: Kind, b: Kind, room: int) -> Table | None:
-    """The kind of the table that two lists become; None if they become none. It has the room of a
-    list which is a table already, the larger one of two, or else `room`; there is none without
-    room."""
-    tables = [room_of(kind.columns) for kind in (a, b) if isinstance(kind, Table)]
-    room = max(tables, default=room)
+    """The kind of the table that two lists become; None if they become none. Where one is a table
+    already, it has room for the items of both, or else `room`; there is none without room."""
+    if tables := [room_of(kind.columns) for kind in (a, b) if isinstance(kind, Table)]:
+        room = max(*tables, *[_length(kind) + 1 for kind in (a, b)])
     found: set[Kind | None] = set()
     items: list[Kind] = []
     for kind in (a, b):
@@ -137,6 +136,13 @@ def table_of(a: Kind, b: Kind, room: int) -> Table | None:
         found.add(None if item is None else columns_of(item, room))
     columns = found.pop() if len(found) == 1 else None
     return None if columns is None else Table(columns, I64)
+
+
+def _length(kind: Kind) -> int:
+    """The number of items of a list; 0 for a table, or anything else."""
+    if isinstance(kind, Stored) and kind.listed:
+        return kind.shape[0]
+    return len(kind) if isinstance(kind, tuple) else 0
 
 
 def table(builder: Builder, held: Any, columns: Kind) -> Table:

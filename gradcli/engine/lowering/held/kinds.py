@@ -200,8 +200,8 @@ def kind_of(held: Any) -> Any:
     return held if isinstance(held, Absent | Unknown) else Known(held)
 
 
-def rebuilt(kind: Any, values: Iterator[Value]) -> Any:
-    """A thing of a kind, made of the next of these values."""
+def rebuilt(kind: Any, values: Iterator[Any]) -> Any:
+    """A thing of a kind, made of the next of these values; a kind, made of types."""
     if isinstance(kind, Scalar | ArrayType):
         return next(values)
     if isinstance(kind, Known):

@@ -8,14 +8,13 @@ that can be left early carries whether it goes on; what it returns is carried as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ....lang import program
 from ....lang.program.liveness import Liveness
 from ...ir.builder import Builder
 from ...ir.instructions import Block, Check, For, Value, While
 from ...ir.types import BOOL, I64, Scalar, is_float
-from ..held.counters import counter_of
 from ..held.flow import appends, breaks, returns
 from ..held.kinds import Kind, ListOrArray, Mixed, OrNone, Record, flat, fresh, kind_of
 from ..held.meeting import as_kind, joined
@@ -33,63 +32,16 @@ from ..held.names import (
 )
 from ..held.ranges import Over, Range
 from .growing import GrowingLists, Grown
+from .loop import Iteration, Loop
 
 # Iterations of a loop that counts the indices of few elements, at most, for it to be lowered
 # iteration by iteration: then the indices are known.
 MOST_TURNS = 16
+MAX_UNROLLED = 64  # items of a list that a loop goes over
 
 End = Literal["fall", "return", "break", "continue", "stop"]
 # Completes a path, from how it ends and what it returns.
 Finish = Callable[[End, Any], Any]
-
-
-class Iteration(NamedTuple):
-    """An iteration lowered for a loop. `carried` is what the loop's names hold before it, in the
-    parameters of its block; `given` what they hold after it, behind whether the loop goes on if it
-    can be left."""
-
-    block: Block
-    number: Value
-    carried: list[Any]
-    given: tuple[Any, ...]
-
-
-class Loop(NamedTuple):
-    """A loop whose iterations aren't lowered yet.
-
-    names           those that it carries
-    range           what a `for` goes over, or a `while` that counts; None for any other `while`
-    leaves          whether it can be left early
-    short           whether it can be lowered iteration by iteration
-    peeled          whether its first iteration stands before it
-    limit           the number of iterations after which a `while` stops, if there is one
-    independent     names that never hold anything that depends on a variable
-    last_condition  the condition, if it draws: then each iteration ends with it
-    """
-
-    node: program.While | program.For
-    range: Over | None
-    names: list[Name]
-    leaves: bool
-    short: bool = False
-    peeled: bool = False
-    limit: Value | None = None
-    independent: frozenset[Name] = frozenset()
-    last_condition: Any = None
-
-    @property
-    def target(self) -> Any:
-        """What is assigned the items of its range."""
-        if isinstance(self.node, program.For):
-            return self.node.target
-        counter = counter_of(self.node)
-        assert counter is not None
-        return counter.target
-
-    @property
-    def counts(self) -> bool:
-        """Whether a loop with a condition carries the number of the iteration."""
-        return self.range is not None or self.limit is not None
 
 
 class Loops(GrowingLists):
@@ -141,7 +93,7 @@ class Loops(GrowingLists):
         how long, they are tables instead."""
         if loop.leaves or not appends(loop.node):
             return []
-        if self.room and turns not in self.builder.known and not self.can_be_known(turns):
+        if self.room and self.most_of(turns) is None and not self.can_be_known(turns):
             return []
         size, kinds = self.size, list(map(kind_of, self.names.of(loop.names)))
         given = _given(loop, self.iteration(loop, kinds))
@@ -202,6 +154,8 @@ class Loops(GrowingLists):
         known = self.builder.known
         ints = [v for n, v, a in began if n != self.draws and type(known.get(a)) is int]
         self.counters.update(dict.fromkeys([index, *ints], nodes))
+        if loop.range is not None and (bounds := self.builder.bounds_of(loop.range.size)):
+            self.builder.bounds[index] = 0, max(bounds[1] - 1, 0)
         self.names.put(loop.names, carried)
         pairs = zip(loop.names, carried, strict=True)
         moving = [held for name, held in pairs if name not in loop.independent]
@@ -217,18 +171,20 @@ class Loops(GrowingLists):
         self.names.held = before
         return Iteration(block, index, carried, given)
 
-    def one_by_one_for(self, loop: Loop) -> frozenset[int]:
+    def one_by_one_for(self, loop: Loop) -> frozenset[int] | None:
         """The loops, by identity, to lower iteration by iteration so that the ints that this one
-        counts are known."""
-        fits = id(loop.node) not in self.stays_loop
+        counts are known; None if they can't be."""
+        if id(loop.node) in self.stays_loop:
+            return None
+        fits = loop.range is None and loop.limit is None
         if isinstance(loop.range, Range):
             numbers = loop.range.numbers(self.builder)
             if numbers is None:
                 return self.counting(loop.range.size)
-            can_be = loop.short or isinstance(loop.node, program.While)
-            fits = fits and can_be and len(numbers) <= MOST_TURNS
-        else:
-            fits = fits and loop.range is None and loop.limit is None
+            if len(numbers) > MAX_UNROLLED:
+                return None
+            is_short = loop.short or isinstance(loop.node, program.While)
+            fits = is_short and len(numbers) <= MOST_TURNS
         return frozenset([id(loop.node)] * fits)
 
     def turn(self, loop: Loop, index: Value) -> tuple[Any, ...]:

@@ -46,7 +46,8 @@ class GrowingLists(Requests):
             if numbers is None and (turns not in self.builder.known or (is_short and not is_large)):
                 continue
             appended = len(kind) - len(held)
-            size = len(held) + appended * max(self.known_int(turns), 0)
+            most = self.most_of(turns)
+            size = len(held) + appended * max(self.known_int(turns) if most is None else most, 0)
             if numbers is None:
                 growing = self._room_for(held, kind, size)
             else:
@@ -61,6 +62,13 @@ class GrowingLists(Requests):
                 self.names.held[name] = growing
                 grown.append(Grown(name, size))
         return grown
+
+    def most_of(self, turns: Value) -> int | None:
+        """How many iterations there are at most. None if that isn't known, or could be known
+        exactly."""
+        known, bounds = self.builder.known.get(turns), self.builder.bounds_of(turns)
+        is_enough = bounds is not None and not self.can_be_known(turns)
+        return bounds[1] if is_enough and bounds is not None else known
 
     def _room_for(self, held: tuple[Any, ...], kind: tuple[Kind, ...], size: int) -> Table | None:
         """A list with room for items of one kind, such as arrays; None if there is none, or if they

@@ -20,9 +20,9 @@ from ..held.flow import appends, breaks, returns
 from ..held.kinds import FEW, Stored, Table
 from ..held.names import Name, NotCompiled, Picks, UnknownInt
 from ..held.ranges import Ints, Items, Over, Range, Zipped, difference
-from .carried import MOST_TURNS, Loop, Loops
+from .carried import MAX_UNROLLED, MOST_TURNS, Loops
+from .loop import Loop
 
-MAX_UNROLLED = 64  # items of a list that a loop goes over
 # Instructions of all iterations of a loop that counts the indices of few elements, or that appends
 # to lists which could be in memory.
 MOST_INSTRUCTIONS = 1024
@@ -184,13 +184,15 @@ class Iterating(Loops):
                 return
             # An index that has to be known, or lists of other lengths.
             self.one_by_one.add(id(node))
-        if self.puts_lists_in_memory and appends(node):
+        if self.puts_lists_in_memory:
             if id(node) not in self.stays_loop:
                 if self.lowers(lambda: self.unrolled(node, items(), MOST_INSTRUCTIONS)):
                     return
                 self.stays_loop.add(id(node))
             if self.lowers(as_loop):
                 return
+            if appends(node) and not self.room:
+                raise NotCompiled("lists of several lengths are tables where this is much code")
         self.unrolled(node, items())
 
     def lowers(self, lower: Callable[[], None]) -> bool:
