@@ -4,6 +4,7 @@ compare and choose."""
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -14,8 +15,7 @@ POSITIVE = (0.1, INF)
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="arithmetic", **facts)
+_op = partial(Op, category="arithmetic")
 
 
 def _zero(m: Any, y: Any, *operands: Any) -> Any:

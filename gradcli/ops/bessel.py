@@ -4,13 +4,12 @@ orders."""
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="special", real_only=True, **facts)
+_op = partial(Op, category="special", real_only=True)
 
 
 def _bessel(xp: Any, special: Any, order: int, x: Any) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op
 from .rows import elementwise
 from .rules import broadcast_shape, fit
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="arithmetic", **facts)
+_op = partial(Op, category="arithmetic")
 
 
 def _one_if_first(m: Any, beyond: Any, tie: Any) -> Any:

@@ -3,13 +3,12 @@ implements these by name."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="derivatives", engine=True, **facts)
+_op = partial(Op, category="derivatives", engine=True)
 
 
 def _derivative(name: str, params: str, summary: str, options: str = "", **facts: Any) -> Op:

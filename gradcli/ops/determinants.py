@@ -9,6 +9,7 @@ written with inverses.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -16,9 +17,7 @@ from .rows_linalg import batched
 from .rules import adjoint, by_slope, conj
 from .systems import square_floats
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="linear algebra", **facts)
+_op = partial(Op, category="linear algebra")
 
 
 # ---- compute -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -10,8 +11,7 @@ from .op import Op
 INF = math.inf
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="trigonometric", **facts)
+_op = partial(Op, category="trigonometric")
 
 
 def _root_one_plus_square(m: Any, x: Any) -> Any:

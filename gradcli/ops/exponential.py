@@ -8,6 +8,7 @@ twice as large.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -27,8 +28,7 @@ ERROR = math.factorial(DEGREE) ** 2 / (math.factorial(2 * DEGREE) * math.factori
 UNIT = 2.0**-53
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="linear algebra", **facts)
+_op = partial(Op, category="linear algebra")
 
 
 # ---- compute -------------------------------------------------------------------------------------

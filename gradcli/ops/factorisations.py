@@ -3,6 +3,7 @@ its place in the batch."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -10,9 +11,7 @@ from .rows_linalg import batched
 from .rules import adjoint, is_complex
 from .systems import or_refuse, square_floats
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="linear algebra", **facts)
+_op = partial(Op, category="linear algebra")
 
 
 # ---- Cholesky ------------------------------------------------------------------------------------

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
 from .rows import along_axis
 from .rules import Shape, is_complex, one_axis, one_of, whole
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="signal", **facts)
+_op = partial(Op, category="signal")
 
 
 # The transposed transform goes the other way and leaves the factor where this one has it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -14,8 +15,7 @@ LARGE = 10.0  # where asymptotic series have all digits
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="special", **facts)
+_op = partial(Op, category="special")
 
 
 STIRLING = [

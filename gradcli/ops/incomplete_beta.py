@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .densities import exp_ratios, log_of, weighted
@@ -23,9 +24,7 @@ from .gammas import (
 from .op import Op
 from .quadrature import integrate, on_part
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="special", real_only=True, **facts)
+_op = partial(Op, category="special", real_only=True)
 
 
 def _density(xp: Any, special: Any, a: Any, b: Any, x: Any, y: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .densities import exp_ratios, log_of, weighted
@@ -10,9 +11,7 @@ from .gammas import INF, LARGE, POSITIVE, log_less_digamma, polygamma, stirling_
 from .op import Op
 from .quadrature import integrate, on_part
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="special", real_only=True, **facts)
+_op = partial(Op, category="special", real_only=True)
 
 
 def _curve(xp: Any, v: Any) -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
 from .rows import with_rows
 from .rules import Shape, conj
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="signal", **facts)
+_op = partial(Op, category="signal")
 
 
 def _verify_points(xp: Any, points: Any, values: Shape) -> None:

@@ -4,13 +4,11 @@ operand's own."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from .op import Op
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="lanes", internal=True, linear=True, **facts)
+_op = partial(Op, category="lanes", internal=True, linear=True)
 
 
 OPS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -16,8 +17,7 @@ ROOT_HALF = math.sqrt(0.5)
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="learning", **facts)
+_op = partial(Op, category="learning")
 
 
 def _silu_slope(m: Any, y: Any, x: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -17,9 +18,7 @@ from .rows_linalg import (
 )
 from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="linear algebra", **facts)
+_op = partial(Op, category="linear algebra")
 
 
 def multilinear(name: str, params: str, summary: str, **facts: Any) -> Op:

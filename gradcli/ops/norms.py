@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -10,9 +11,7 @@ from .reduction import extreme_back, extreme_forward, verify_some
 from .rows import over_axes
 from .rules import all_axes, by_slope, conj, real_as, shown, spread
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="reductions", **facts)
+_op = partial(Op, category="reductions")
 
 
 def _order(order: Any) -> float:

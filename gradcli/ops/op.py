@@ -285,7 +285,7 @@ class Op:
     )
     # structural
     compute: Callable[..., Any] | None = None
-    vjp: Sequence[Callable[..., Any]] | Callable[..., Any] | None = None
+    vjp: Sequence[Callable[..., Any] | None] | Callable[..., Any] | None = None
     accumulate: Callable[..., Any] | None = None  # instead of `vjp`, see there
     linear: bool = False
     multilinear: bool = False

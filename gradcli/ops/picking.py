@@ -4,6 +4,7 @@ elements came from."""
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -11,9 +12,7 @@ from .rows import along_axis, in_line, inner_shapes, positive, with_rows
 from .rules import Shape, fit, one_axis, reshaped
 from .scatter import add_at
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="shape", **facts)
+_op = partial(Op, category="shape")
 
 
 def _sort(xp: Any, x: Any, axis: Any) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
 from .rules import Shape, broadcast_shape, shown, sizes, whole
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="random", differentiable=False, **facts)
+_op = partial(Op, category="random", differentiable=False)
 
 
 def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:

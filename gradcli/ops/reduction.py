@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -12,8 +13,7 @@ from .rules import Shape, all_axes, by_slope, kept_shape, number, one_axis, rati
 OVER = "x; axis=none, *, keepdims=false"
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="reductions", **facts)
+_op = partial(Op, category="reductions")
 
 
 def _axis(axis: Any, x: Any) -> tuple[int, ...] | None:

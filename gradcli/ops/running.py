@@ -5,6 +5,7 @@ No rule divides by an operand, so a product with zeros has its right derivative,
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -13,9 +14,7 @@ from .rows import along_axis, over_axes
 from .rows_linalg import batched
 from .rules import all_axes, by_slope, conj, inverse, one_axis, reshaped
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="reductions", **facts)
+_op = partial(Op, category="reductions")
 
 
 def _product_of_others(m: Any, x: Any, axis: Any) -> Any:

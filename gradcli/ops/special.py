@@ -6,6 +6,7 @@ Those that NumPy lacks come from SciPy (`scipy.special:erf`), which is loaded on
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .op import Op
@@ -16,8 +17,7 @@ HELPS = 1e5  # units in the last place of a probability: what rounding its quant
 SPLITTER = 2.0**27 + 1.0  # x * SPLITTER - (x * SPLITTER - x) is x in half its digits
 
 
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="special", **facts)
+_op = partial(Op, category="special")
 
 
 def _chosen(m: Any, difference: Any) -> Any:

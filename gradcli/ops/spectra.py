@@ -9,6 +9,7 @@ needs no division. Phases stay as they are: v_j^H dv_j is 0.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
@@ -16,9 +17,7 @@ from .rows_linalg import batched
 from .rules import adjoint, conj
 from .systems import or_refuse, square_floats
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="linear algebra", **facts)
+_op = partial(Op, category="linear algebra")
 
 
 # ---- compute -------------------------------------------------------------------------------------

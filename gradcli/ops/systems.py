@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .op import Op, OpError
 from .rows_linalg import batched, system
 from .rules import Shape, adjoint, broadcast_shape, fit
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="linear algebra", **facts)
+_op = partial(Op, category="linear algebra")
 
 
 # ---- what matrices must be -----------------------------------------------------------------------

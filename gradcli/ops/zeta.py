@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from .gammas import INF, POSITIVE, polygamma
 from .op import Op
 from .power_sums import hurwitz
 
-
-def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="special", **facts)
+_op = partial(Op, category="special")
 
 
 def _sine_of_half_turns(xp: Any, x: Any) -> Any:

@@ -207,11 +207,11 @@ def merge_seeds(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[t
 
 
 def pair_with(
-    run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target"
+    run: Run, target: Any, seed: Any, site: Site, given: str, of: str
 ) -> Iterator[tuple[Any, Any]]:
     """Pairs each value of a target with its part of the seed, or each source with its part of the
     vector; both have one structure. An array may take the place of a list, with its rows as
-    items."""
+    items. `given` and `of` are what messages call the two."""
     seed = read(seed)
     if type(target) is List and shape_of(primal(seed)):
         seed = List(unpacked(run, site, seed))

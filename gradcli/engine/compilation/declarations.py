@@ -109,6 +109,7 @@ def cast(run: Run, value: Any, dtype: str) -> Any:
 
 
 _EXACT = 2**53  # up to here float64 holds every integer
+_NOT_FINITE = {text: float(text) for text in ("nan", "inf", "-inf")}
 
 
 def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Declare) -> Any:
@@ -131,48 +132,48 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
             )
         )
 
-    if isinstance(given, str) and given in ("nan", "inf", "-inf") and not isinstance(inside, str):
-        given = float(given)
-    if isinstance(given, str) or given is None or isinstance(given, dict):
-        if isinstance(given, str) and (
-            isinstance(inside, str) or (inside is None and node.type is None)
-        ):
-            return given
-        return fail(f"it is {describe(given)}", "give a number, or a list of numbers")
+    if isinstance(given, str) and given in _NOT_FINITE and not isinstance(inside, str):
+        given = _NOT_FINITE[given]
+    is_free = inside is None and node.type is None  # it may also be a text
+    if isinstance(given, str) and (isinstance(inside, str) or is_free):
+        return given
+    given = _as_numbers(run, given, fail)
+    if node.type is not None:
+        wanted = dtype_of(run, node.type)
+    elif is_number(inside):
+        wanted = dtype_name(inside)
+    else:
+        kind = given.dtype.kind if hasattr(given, "dtype") else _OF_PYTHON[type(given)]
+        wanted = {"b": "bool", "c": "complex128"}.get(kind, run.settings.dtype)
+    _verify_digits(given, wanted, fail)
+    if wanted == "int64":
+        given = _whole(run, given)
+    if node.type is not None:
+        return typed(run, given, node.type, node, "E005")
+    if is_number(inside) and not fits(given, wanted):
+        widen = f"write a float in the program, such as `{name} = 1.0`, if it can be one"
+        return fail(
+            f"it is {describe(given)}, and the program's value is {describe(inside)}",
+            widen if wanted == "int64" else "",
+        )
+    return cast(run, given, wanted)
+
+
+def _as_numbers(run: Run, given: Any, fail: Callable[[str, str], Any]) -> Any:
+    """A value from outside as a number or an array of the run. Fails where it is neither."""
+    if isinstance(given, str | dict) or given is None:
+        fail(f"it is {describe(given)}", "give a number, or a list of numbers")
     if isinstance(given, list):
-        given = plain_array(run, _as_lists(given), lambda m, h: fail(m, h))
+        given = plain_array(run, _as_lists(given), fail)
     if hasattr(given, "dtype"):
         if given.dtype.kind not in "biufc":
-            return fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
+            fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
         if type(given) is not Lanes:
             verify_unsigned(given, fail)
             given = run.backend.settle(run.backend.xp.asarray(given))
     if type(given) is int and not INT_MIN <= given <= INT_MAX:
-        return fail("it doesn't fit into 64 bits", "write a float, such as `1e20`")
-    if node.type is not None:
-        _verify_digits(given, dtype_of(run, node.type), fail)
-        return typed(
-            run,
-            _whole(run, given) if node.type.dtype == "int64" else given,
-            node.type,
-            node,
-            "E005",
-        )
-    if not is_number(inside):
-        kind = given.dtype.kind if hasattr(given, "dtype") else _OF_PYTHON[type(given)]
-        wanted = {"b": "bool", "c": "complex128"}.get(kind, run.settings.dtype)
-        _verify_digits(given, wanted, fail)
-        return cast(run, given, wanted)
-    wanted = dtype_name(inside)
-    _verify_digits(given, wanted, fail)
-    if wanted == "int64":
-        given = _whole(run, given)
-    if not fits(given, wanted):
-        return fail(
-            f"it is {describe(given)}, and the program's value is {describe(inside)}",
-            _widen(name, wanted),
-        )
-    return cast(run, given, wanted)
+        fail("it doesn't fit into 64 bits", "write a float, such as `1e20`")
+    return given
 
 
 def _verify_digits(given: Any, dtype: str, fail: Callable[[str, str], Any]) -> None:
@@ -209,23 +210,15 @@ def _whole(run: Run, given: Any) -> Any:
     return given.astype("int64") if whole else given
 
 
-def _widen(name: str, wanted: str) -> str:
-    return (
-        f"write a float in the program, such as `{name} = 1.0`, if it can be one"
-        if wanted == "int64"
-        else ""
-    )
-
-
 def _as_lists(items: list[Any]) -> List:
     """Converts a nested Python list to the language's, with "nan" and "inf" as numbers."""
-    numbers = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
-    return List(
-        [
-            _as_lists(i) if isinstance(i, list) else numbers.get(i, i) if isinstance(i, str) else i
-            for i in items
-        ]
-    )
+
+    def item(given: Any) -> Any:
+        if isinstance(given, list):
+            return _as_lists(given)
+        return _NOT_FINITE.get(given, given) if isinstance(given, str) else given
+
+    return List(list(map(item, items)))
 
 
 # ---- declarations --------------------------------------------------------------------------------

@@ -105,8 +105,13 @@ class Reasons:
             return self._declined(number, target, window) or self._not_in(
                 window, number, targets, called
             )
+        return self._only_decides(number, called, of) or self._unused(source, number, name, called)
+
+    def _only_decides(self, number: int, called: str, of: str) -> Reason | None:
+        """Returns the reason where a source only decides which path, or which elements, are taken
+        on the way to the target `of`."""
         conditions, choices = self._behind(of)
-        decided, used = conditions.get(number), self.ancestry.first_use.get(number)
+        decided = conditions.get(number)
         if decided is not None:
             help = (
                 "a condition is not differentiable; use `where`, or a smooth function such as "
@@ -127,34 +132,40 @@ class Reasons:
                 index_use,
                 help,
             )
-        if used is None:
-            declared = source.span if type(source) is Variable else None
-            place = self.reads.skipped(name, declared)
-            if place is not None:
-                help = "at inputs that take the other path there is a gradient"
-                return Reason(
-                    "branch_not_taken",
-                    f"{called} is only used on a path that wasn't taken",
-                    place,
-                    help,
-                )
-            place = self.reads.executed(declared)
-            if place is not None:
-                return Reason(
-                    "value_unused",
-                    f"{called} is read, but nothing computes with its value",
-                    place,
-                    "compute with the value itself: a length, a shape or a text has no derivative",
-                )
+        return None
+
+    def _unused(self, source: Any, number: int, name: str, called: str) -> Reason:
+        """Returns the reason where the target isn't computed from a source: whether anything is
+        computed from it, or reads it."""
+        used = self.ancestry.first_use.get(number)
+        if used is not None:
+            help = "check the names: what the target is made of comes from elsewhere"
             return Reason(
-                "never_read",
-                f"the value of {called} is never read",
-                declared,
-                "use it, or leave it out",
+                "not_on_path", f"{called} is used, but the target doesn't depend on it", used, help
             )
-        help = "check the names: what the target is made of comes from elsewhere"
+        declared = source.span if type(source) is Variable else None
+        place = self.reads.skipped(name, declared)
+        if place is not None:
+            help = "at inputs that take the other path there is a gradient"
+            return Reason(
+                "branch_not_taken",
+                f"{called} is only used on a path that wasn't taken",
+                place,
+                help,
+            )
+        place = self.reads.executed(declared)
+        if place is not None:
+            return Reason(
+                "value_unused",
+                f"{called} is read, but nothing computes with its value",
+                place,
+                "compute with the value itself: a length, a shape or a text has no derivative",
+            )
         return Reason(
-            "not_on_path", f"{called} is used, but the target doesn't depend on it", used, help
+            "never_read",
+            f"the value of {called} is never read",
+            declared,
+            "use it, or leave it out",
         )
 
     def _behind(self, of: str) -> tuple[dict[int, Span], dict[int, Span]]:

@@ -248,7 +248,7 @@ def walks(
     seeds: list[tuple[Traced, Any]],
     wanted: set[int],
     window: Window,
-    detailed: Iterable[int] = (),
+    detailed: Iterable[int],
     masks: dict[int, Any] | None = None,
 ) -> dict[int, Walk]:
     """Returns by source the walk that came to it: one for all, and one for each that the window

@@ -85,9 +85,7 @@ class Propagation:
     otherwise an element has one for all rows.
     """
 
-    def __init__(
-        self, sources: dict[int, tuple[int, ...]], ends: set[int], outside: bool = True
-    ) -> None:
+    def __init__(self, sources: dict[int, tuple[int, ...]], ends: set[int], outside: bool) -> None:
         self.sources, self.ends, self.outside = sources, ends, outside
         self.width = 0
         self.of: dict[int, Any] = {}

@@ -65,7 +65,7 @@ def structure(
     target: tuple[int, tuple[int, ...]],
     ends: set[int],
     mode: str,
-    outside: bool = True,
+    outside: bool,
 ) -> Structure | None:
     """Returns the structure of the derivatives of a target by sources, both given by number and
     shape, and `outside` of all rows or not.

@@ -123,8 +123,8 @@ class History:
         self.sources = frozenset(sources)
         trace = run.trace
         assert isinstance(trace, ValueTrace)
-        found = needed(self.targets)
-        moving, reached = set(self.sources), set(self.sources)
+        self.trace = trace
+        self.moving = set(self.sources)  # the numbers of what changes when a source moves
         self.steps: list[Step] = []
         # The first operation on complex numbers, or with a complex result.
         self.complex: Site | None = None
@@ -136,48 +136,53 @@ class History:
         self.own_rules: list[Step] = []
         # The first operation that depends on a source and that gradients don't flow through.
         self.cut: Site | None = None
-        for record in reversed(found):
-            number, site, *_, b, y, segment = record
-            inputs, operands = record.inputs, record.operands
-            if reached.isdisjoint(inputs):
+        reached = set(self.sources)
+        for record in reversed(needed(self.targets)):
+            if reached.isdisjoint(record.inputs):
                 continue
-            reached.add(number)
-            options = {} if site.inline_operands else b
-            if number not in trace.active:
-                if number in trace.paused or site.op.name in CUTS:
-                    self.cut = self.cut or site
-                if not (is_inexact(y) or type(b) is OwnCall or moving.isdisjoint(inputs)):
-                    is_comparison = site.op.name in COMPARISONS
-                    refs = tuple(
-                        [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
-                    )
-                    (self.comparisons if is_comparison else self.casts).append(
-                        Step(number, site, operands, options, refs, None, segment)
-                    )
-                continue
-            body = b.body if type(b) is OwnCall else None
-            if body is not None:
-                self.own_rules.append(Step(number, site, operands, b, (), body, segment))
-                inputs = tuple([part.number for part in body if type(part) is Held])
-            if moving.isdisjoint(inputs):
-                continue
-            moving.add(number)
-            refs = (
-                ()
-                if body is not None
-                else tuple(
-                    [(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving]
-                )
-            )
-            if self.complex is None and (is_complex(y) or site.takes_complex):
-                self.complex = site
-            function = None
-            if type(y) is float and site.op.elementwise and not any(map(is_complex, operands)):
-                function, operands = scalar_function(site.op), tuple(map(float, operands))
-            elif site.op in ON_ELEMENTS:
-                function = _on_element(site.op, operands, options, y)
-            self.steps.append(Step(number, site, operands, options, refs, body, segment, function))
-        self.moving = moving
+            reached.add(record.number)
+            if record.number in trace.active:
+                self._add_step(record)
+            else:
+                self._add_end(record)
+
+    def _add_end(self, record: Record) -> None:
+        """Adds a record that depends on a source, and that gradients don't flow through."""
+        site, number = record.site, record.number
+        if number in self.trace.paused or site.op.name in CUTS:
+            self.cut = self.cut or site
+        exact = not (is_inexact(record.y) or type(record.b) is OwnCall)
+        if exact and not self.moving.isdisjoint(record.inputs):
+            steps = self.comparisons if site.op.name in COMPARISONS else self.casts
+            steps.append(self._step(record))
+
+    def _add_step(self, record: Record) -> None:
+        """Adds a record that gradients flow through, if it moves with a source."""
+        site, y, inputs = record.site, record.y, record.inputs
+        step = self._step(record)
+        if type(record.b) is OwnCall and record.b.body is not None:
+            step = step._replace(refs=(), body=record.b.body)
+            self.own_rules.append(step)
+            inputs = tuple([part.number for part in record.b.body if type(part) is Held])
+        if self.moving.isdisjoint(inputs):
+            return
+        self.moving.add(record.number)
+        if self.complex is None and (is_complex(y) or site.takes_complex):
+            self.complex = site
+        if type(y) is float and site.op.elementwise and not any(map(is_complex, step.operands)):
+            operands = tuple(map(float, step.operands))
+            step = step._replace(operands=operands, function=scalar_function(site.op))
+        elif site.op in ON_ELEMENTS:
+            function = _on_element(site.op, step.operands, step.options, y)
+            step = step._replace(function=function)
+        self.steps.append(step)
+
+    def _step(self, record: Record) -> Step:
+        """The step of a record, computed by the operation itself."""
+        site = record.site
+        refs = tuple([(k, n) for k, n in record.traced_operands() if n in self.moving])
+        options = {} if site.inline_operands else record.b
+        return Step(record.number, site, record.operands, options, refs, None, record.segment)
 
     @property
     def has_rows(self) -> bool:

@@ -23,7 +23,7 @@ class ArrowWriter:
     over instead of written.
     """
 
-    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None) -> None:
         self._file = PartialFile(path, resume_at)
         self._writer: Any = None
         self._schema: Any = None

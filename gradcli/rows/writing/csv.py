@@ -20,9 +20,7 @@ from .text import ROWS, is_number, joined, plain, written
 class CsvWriter:
     """A CSV file, or a TSV one; its position is a mark."""
 
-    def __init__(
-        self, path: str, resume_at: Sequence[int] | None = None, delimiter: str = ","
-    ) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None, delimiter: str) -> None:
         self._output = output(path, resume_at)
         self._delimiter = delimiter
         self._names: list[str] | None = None

@@ -25,7 +25,7 @@ _ESCAPED = r'["\\\x00-\x1f]'
 class JsonWriter:
     """A file of JSON lines; its position is a mark."""
 
-    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None) -> None:
         self._output = output(path, resume_at)
 
     def append(self, columns: Sequence[Column]) -> Mark:

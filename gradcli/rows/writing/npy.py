@@ -21,7 +21,7 @@ class NpyWriter:
     """An NPY file; its position is a mark, and the width of a row. Its header is written at the
     end, when it is known."""
 
-    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None) -> None:
         self._file = PartialFile(path, resume_at, _HEADER)
         self._names: list[str] | None = None
         self._width = resume_at[2] if resume_at else 0

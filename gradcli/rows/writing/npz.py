@@ -39,7 +39,7 @@ class _Segment(NamedTuple):
 class NpzWriter:
     """An NPZ file; its position is a mark of the partial file."""
 
-    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None) -> None:
         self._path = path
         self._file = PartialFile(path + _BLOCKS, resume_at)
         self._shapes: dict[str, tuple[int, ...]] = {}

@@ -198,7 +198,7 @@ def _twice(
     return sum(g for g, _ in terms), sum(size for _, size in terms)
 
 
-def wrong_derivatives(case: Case, variable: str, others: Sequence[str] = ()) -> list[Doubt]:
+def wrong_derivatives(case: Case, variable: str, others: Sequence[str]) -> list[Doubt]:
     """The operations of the backward pass whose own rules are wrong."""
     sources = case.point.kept[1].sources
     history = backward_pass(

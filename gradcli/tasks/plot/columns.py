@@ -27,9 +27,9 @@ def is_data(path: str) -> bool:
 def plot_columns(
     path: str,
     axis: Axis,
-    of: Sequence[str] = (),
-    family: tuple[str, list[float]] | None = None,
-    order: int | None = None,
+    of: Sequence[str],
+    family: tuple[str, list[float]] | None,
+    order: int | None,
 ) -> Plot:
     """The columns `of` of a file over the column that the axis names, whose range may be nan for
     all there is; every other column, where `of` is empty. Of a family, the rows in which the column

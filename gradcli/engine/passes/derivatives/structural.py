@@ -55,8 +55,8 @@ class _Rule:
                 found = op.accumulate(self.m, total, *given[1:], *self.operands, **self.options)
             elif callable(op.vjp):
                 found = op.vjp(*given, k, *self.operands, **self.options)
-            elif op.vjp is not None and op.vjp[k] is not None:
-                found = op.vjp[k](*given, *self.operands, **self.options)
+            elif op.vjp is not None and (rule := op.vjp[k]) is not None:
+                found = rule(*given, *self.operands, **self.options)
             else:
                 raise NoRule(f"`{op.name}` has no derivative")
             return self.fitted(found, like, "sum_to")

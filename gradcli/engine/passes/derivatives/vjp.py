@@ -68,7 +68,7 @@ def pullback_of(
     wrt: Sequence[int],
     of: Sequence[int],
     regions: Regions,
-    unsure: Sequence[int] = (),
+    unsure: Sequence[int],
     sums: Sequence[int] = (),
 ) -> Region:
     """The pullback of a region: it takes the parameters, and cotangents of the results at the
