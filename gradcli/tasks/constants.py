@@ -49,7 +49,7 @@ def constant(text: str, name: str) -> Any:
             )
         return value
     except GradcliError as error:
-        if error.diagnostics[0].code == "E005":
+        if error.diagnostics[0].code in ("E001", "E005"):  # E001: the environment is wrong
             raise
         first = error.diagnostics[0]
         help = _meant(text, name) or first.help or _LITERALS

@@ -66,8 +66,9 @@ def test_each_tier_goes_as_far_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("text", ["3", "two", "-1", " 1"])
-def test_what_is_no_tier_is_an_error(text: str) -> None:
-    command = [sys.executable, "-m", "gradcli", "eval", "-e", "1.0 + 2.0"]
+@pytest.mark.parametrize("arguments", [["1.0 + 2.0"], ["x", "--set", "x=2"]])
+def test_what_is_no_tier_is_an_error(text: str, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "gradcli", "eval", "-e", *arguments]
     done = subprocess.run(
         command, env={**os.environ, "GRADCLI_TIER": text}, capture_output=True, text=True
     )
