@@ -78,6 +78,7 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
         ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
         ("a.csv", "error[E006]: cannot write `a.csv.rejects.jsonl`: it is a folder"),
         ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
+        ("stdout.csv", "error[E006]: cannot write `stdout.csv`: it is a device or a pipe"),
         (
             "taken.csv",
             "error[E006]: cannot write `taken.csv`: `taken.csv.partial` is in the way, and of no job",
@@ -94,6 +95,7 @@ def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     (folder / "folder.csv").mkdir()
     (folder / "a.csv.rejects.jsonl").mkdir()
     os.mkfifo(folder / "pipe.csv")
+    (folder / "stdout.csv").symlink_to("/proc/self/fd/1")
     (folder / "taken.csv.partial").write_text("precious")
     (folder / "mine.csv.partial").mkdir()
     (folder / "mine.csv.partial" / "precious").touch()
