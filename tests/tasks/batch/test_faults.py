@@ -68,6 +68,15 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
     assert not (folder / "out.csv.partial").exists()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no such device")
+def test_the_device_of_standard_output_is_no_file(folder: Path) -> None:
+    asked = "batch -e x --rows - -o /dev/stdout --out-format csv".split()
+    command = [sys.executable, "-m", "gradcli", *asked]
+    done = subprocess.run(command, cwd=folder, input="x\n1\n", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`/dev/stdout`: it is a device or a pipe\n  = help: `-o -` writes" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [
@@ -78,7 +87,6 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
         ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
         ("a.csv", "error[E006]: cannot write `a.csv.rejects.jsonl`: it is a folder"),
         ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
-        ("stdout.csv", "error[E006]: cannot write `stdout.csv`: it is a device or a pipe"),
         (
             "taken.csv",
             "error[E006]: cannot write `taken.csv`: `taken.csv.partial` is in the way, and of no job",
@@ -95,7 +103,6 @@ def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     (folder / "folder.csv").mkdir()
     (folder / "a.csv.rejects.jsonl").mkdir()
     os.mkfifo(folder / "pipe.csv")
-    (folder / "stdout.csv").symlink_to("/proc/self/fd/1")
     (folder / "taken.csv.partial").write_text("precious")
     (folder / "mine.csv.partial").mkdir()
     (folder / "mine.csv.partial" / "precious").touch()
