@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
@@ -238,4 +239,15 @@ def dispatch(arguments: Sequence[str]) -> int:
             return 0
         from .meant import diagnose
 
-        raise GradcliError(diagnose(error, COMMANDS)) from None
+        raise GradcliError(_located(diagnose(error, COMMANDS), error)) from None
+
+
+def _located(found: Diagnostic, error: Any) -> Diagnostic:
+    """What is wrong with an option, with the place in the file of the project that sets it."""
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    if context is None or parameter is None or _CONFIG not in context.meta:
+        return found
+    if context.get_parameter_source(parameter.name).name != "DEFAULT_MAP":
+        return found
+    place = context.meta[_CONFIG].settings[parameter.name].place
+    return replace(found, code="E007", message=f"{place}: {found.message}")

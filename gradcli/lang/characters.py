@@ -34,6 +34,7 @@ _INSTEAD = {
     "\u00b2": "write `**2`",
     "\u00b3": "write `**3`",
     "\u00a0": "this is a no-break space; write a plain one",
+    "\0": "a file in UTF-16 has such characters: save it as UTF-8",
     "\r": "lines end in a newline, or a carriage return and a newline",
 }
 _TOGETHER = {"&&": "write `and`", "||": "write `or`"}

@@ -65,7 +65,9 @@ def decode(name: str, data: bytes) -> Source:
                 "E100",
                 "this text is not UTF-8",
                 Span(source, at, at + 1),
-                label=f"the byte 0x{data[error.start]:02X} doesn't fit",
+                label="a file in UTF-16 begins like this"
+                if data.startswith((b"\xff\xfe", b"\xfe\xff"))
+                else f"the byte 0x{data[error.start]:02X} doesn't fit",
                 help="save the file as UTF-8",
             )
         ) from None

@@ -186,6 +186,21 @@ def test_nothing_in_a_file_makes_check_weaker(
         assert "error[E007]" in done.err
 
 
+@pytest.mark.parametrize(
+    "setting", ['precision = "a"', "dtype = 3", 'format = "xml"', "precision = 99"]
+)
+def test_a_value_that_an_option_does_not_take_is_an_error_of_the_file(
+    gradcli: Run, tmp_path: Path, setting: str
+) -> None:
+    (tmp_path / "gradcli.toml").write_text(f"[eval]\n{setting}\n")
+    done = gradcli("eval -e x**2 --set x=2")
+    assert (done.code, done.out) == (2, "")
+    assert f"gradcli.toml:2:1: invalid value for '--{setting.split()[0]}'" in done.err
+    assert "error[E007]" in done.err
+    on_the_line = gradcli("eval -e x**2 --set x=2 --mode sideways").err
+    assert "error[E001]: invalid value for '--mode'" in on_the_line
+
+
 @pytest.mark.parametrize("key", OF_DIFF.split())
 def test_nothing_in_a_file_hides_a_difference(gradcli: Run, tmp_path: Path, key: str) -> None:
     (tmp_path / "gradcli.toml").write_text(f"[diff]\n{key} = 1\n")

@@ -139,6 +139,9 @@ def test_text_from_bytes() -> None:
     with pytest.raises(GradcliError, match=r"E100.*\n.*t\.tg:2:3") as caught:
         decode("t.tg", b"a\nb \xff")
     assert caught.value.exit_code == 3
+    for encoding in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(GradcliError, match=r"E100(.*\n)*.*a file in UTF-16 begins like this"):
+            decode("t.tg", "\ufeffx = 1".encode(encoding))
 
 
 def test_parsing_does_not_need_lark() -> None:

@@ -325,7 +325,7 @@ def _target(out: str) -> Path:
             raise GradcliError(
                 Diagnostic("E006", f"cannot write `{folder}`: it is a folder", help=help)
             )
-    if target.exists() and not target.is_file():
+    if os.path.exists(out) and not os.path.isfile(out):  # not `target`: /dev/stdout leads to none
         help = "`-o -` writes to standard output"
         raise GradcliError(
             Diagnostic("E006", f"cannot write `{out}`: it is a device or a pipe", help=help)

@@ -68,6 +68,15 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
     assert not (folder / "out.csv.partial").exists()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no such device")
+def test_the_device_of_standard_output_is_no_file(folder: Path) -> None:
+    asked = ["batch", "-e", "x", "--rows", "-", "-o", "/dev/stdout", "--out-format", "csv"]
+    command = [sys.executable, "-m", "gradcli", *asked]
+    done = subprocess.run(command, cwd=folder, input="x\n1\n", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`/dev/stdout`: it is a device or a pipe\n  = help: `-o -` writes" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [
