@@ -38,7 +38,14 @@ from .types import BOOL, F64, FLOATS, I64, OF_PYTHON, ArrayType, Scalar, Type, i
 _ON_INTS: dict[str, Callable[..., int]] = {
     name: getattr(operator, name)
     for name in ("neg", "add", "sub", "mul", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne")
-} | {"maximum": max, "minimum": min}
+} | {
+    "maximum": max,
+    "minimum": min,
+    "clip": lambda x, low, high: min(max(x, low), high),
+    "abs": abs,
+    "sign": lambda x: (x > 0) - (x < 0),
+    "square": lambda x: x * x,
+}
 
 # Those whose smallest and largest results are among those of the ends of the operands' intervals.
 _OF_ENDS = ("neg", "add", "sub", "mul", "maximum", "minimum")

@@ -22,7 +22,7 @@ from .loops.carried import End, Finish
 from .loops.iterating import Iterating
 from .values.containers import Path
 
-MAX_PATHS = 64  # through a function with `if`s that end paths
+MAX_PATHS = 64  # through the body of a function or an iteration, with `if`s that end paths
 
 
 class Lowering(Iterating):
@@ -49,9 +49,13 @@ class Lowering(Iterating):
             returned = value if end == "return" else ABSENT
             return returned if then is None else then(returned)
 
+        return self.all_paths(function.body, finish)
+
+    def all_paths(self, statements: Sequence[Any], finish: Finish) -> Any:
+        """Lowers the body of a function, or of an iteration, where all its paths end."""
         outer, self.paths = self.paths, 0
         try:
-            return self.path(function.body, finish)
+            return self.path(statements, finish)
         finally:
             self.paths = outer
 

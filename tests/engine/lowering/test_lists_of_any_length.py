@@ -30,6 +30,8 @@ LISTS = {
     "a copy that stays as it was": "while len(l) < 9 { l = append(l, x * len(l)) }\nm = l\nwhile len(m) < 20 { m = append(m, m[-1] + x); m[2] = m[-1] }\ns = m[2]",
     "its last items": "while len(l) < 30 { l = append(l, x + len(l)) }\nl = l[4:-2]",
     "a window": "for i in range(60) { if i % 3 > 0 { l = append(l, x * i); if len(l) > 5 { l = l[-5:] } } }",
+    "a queue": "l = [x, 2 * x]\nwhile len(l) < 30 { t = l[0]; l = l[1:]; l = append(l, t * 1.1); l = append(l, t + 0.1) }",
+    "a window, and what left it": "for i in range(60) { if i % 3 > 0 { l = append(l, x * i); if len(l) > 5 { m = l; l = l[2:]; s = s + m[0] * len(m) } } }",
     "made of another": "m = []\nwhile len(m) < 30 { m = append(m, x + len(m)) }\nl = [v * v for v in m if v > 3.0]",
     "replaced items": "while len(l) < 30 { l = append(l, x + len(l)) }\nfor i in range(len(l)) { l[i] = l[i] * l[len(l) - 1 - i] }",
     "begun anew": "for i in range(50) { l = append(l, x * i); if i % 20 == 19 { l = [] } }",
@@ -104,6 +106,14 @@ def test_they_give_the_same(name: str, tier: int) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_regions_have_all_of_them(name: str) -> None:
     assert not lowered(HEAD + PROGRAMS[name]).reasons
+
+
+def test_a_window_moves_its_items_alone() -> None:
+    """Not all for which the list has room."""
+    window = "if x * i > 0.5 { l = append(l, [x, x * i]); if len(l) > 5 { l = l[1:] } }"
+    text = lowered(f"{HEAD}for i in range(60) {{ {window} }}\noutput l[0][1], len(l)").text
+    assert f"[{ROOM}, 2]" in text
+    assert f": {ROOM}" not in text
 
 
 @pytest.mark.parametrize("name", ["rows", "sum of 40", "mean of 900", "norm of 900"])

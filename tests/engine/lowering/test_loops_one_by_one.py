@@ -36,6 +36,8 @@ ONE_BY_ONE = {
     "a list that becomes shorter": "l = [x, 2.0, y, x, 0.5, y, 1.0, x]; while len(l) > 1 { l = [l[2*i] + x*l[2*i + 1] for i in range(len(l) // 2)] }; s = l[0]",
     "lists of several lengths": "l = [x, 2.0, y, x]; d = []; while len(l) > 1 { d = append(d, [x*a for a in l]); l = l[1:] }; s = sum(d[0]) + d[2][1]",
     "an int that is carried": "s = 0.0; k = 2; for i in range(3) { s = s*x + v[k]; k = (k + 2) % 3 }",
+    "ints that are clipped": "l = [[x], [x, y], [y, 2.0, x]]; s = 0.0; for i in range(3) { for j in range(-1, 2) { k = clip(i + j, 0, 2); s = s*0.5 + sum(l[k])*l[abs(j)][0] + l[square(j)][0]*l[1 + sign(j)][0] } }",
+    "many paths in all iterations": "s = 0.0; for i in range(3) { for j in range(3) { for k in range(3) { if v[i]*v[j] > v[k] { continue }; if v[i] > 7*m[j, k] { continue }; if m[i, k] > 9.0 { continue }; s = s + v[i]*m[j, k] } } }",
     "a gradient": "fn f(a) { t = 1.0; for i in range(3) { t = t*a[i] + a[2 - i] }; return t }; s = grad(f)(v).sum()",
 }  # fmt: skip
 LOOPS = {

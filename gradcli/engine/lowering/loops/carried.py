@@ -53,7 +53,7 @@ class Loops(GrowingLists):
         self.makes_tables: set[int] = set()  # those whose lists become tables
         self.stays_loop: set[int] = set()  # those whose iterations would be too much code
 
-    def path(self, statements: Sequence[Any], finish: Finish) -> Any:
+    def all_paths(self, statements: Sequence[Any], finish: Finish) -> Any:
         raise NotImplementedError
 
     def bind(self, target: Any, value: Any) -> None:
@@ -196,7 +196,7 @@ class Loops(GrowingLists):
             if isinstance(loop.range, Range) and loop.range.is_natural(self.builder):
                 self.naturals.add(item)
             self.bind(loop.target, item)
-        given: tuple[Any, ...] = self.path(loop.node.body, self.end_of_turn(loop, began))
+        given: tuple[Any, ...] = self.all_paths(loop.node.body, self.end_of_turn(loop, began))
         return given
 
     def end_of_turn(self, loop: Loop, began: tuple[Any, ...]) -> Finish:

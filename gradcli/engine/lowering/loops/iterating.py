@@ -292,7 +292,7 @@ class Iterating(Loops):
         def turn() -> Any:
             begin()
             began = self.names.of(loop.names)
-            return self.path(node.body, self.end_of_turn(loop, began))
+            return self.all_paths(node.body, self.end_of_turn(loop, began))
 
         left = (*[self.builder.constant(False)] * loop.leaves, *self.names.of(loop.names))
         given = self.either(going, turn, lambda: left)

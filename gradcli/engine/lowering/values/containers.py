@@ -229,7 +229,8 @@ class Containers(Parts):
         if at.start in (None, 0):
             return Table(held.columns, end)
         start = apply("minimum", [self.bound_in(held.count, at.start), end])
-        return Table(self.moved_up(held.columns, start), apply("sub", [end, start]))
+        size = apply("sub", [end, start])
+        return Table(self.moved_up(held.columns, start, size), size)
 
     def bound_in(self, count: Value, bound: int) -> Value:
         """A known bound of a slice of so many items, as a place among them."""
@@ -237,22 +238,20 @@ class Containers(Parts):
         place = m.minimum(known, count) if bound >= 0 else m.maximum(m.add(count, known), 0)
         return m.value(place)
 
-    def moved_up(self, columns: Any, start: Value) -> Any:
-        """The columns without the items before a place. Behind the items, there may be anything."""
+    def moved_up(self, columns: Any, start: Value, size: Value) -> Any:
+        """The columns with the items from a place on, so many, as the first ones. Behind these,
+        there may be anything."""
         if not isinstance(columns, Stored):
-            return with_parts(columns, lambda part: self.moved_up(part, start))
-        builder, room = self.builder, columns.shape[0]
-        width = columns.type.size // room
+            return with_parts(columns, lambda part: self.moved_up(part, start, size))
+        builder = self.builder
+        width = builder.constant(columns.type.size // columns.shape[0])
+        distance, elements = [builder.apply("mul", [n, width]) for n in (start, size)]
 
-        def body(indices: Sequence[Value]) -> list[Value]:
-            item, k = indices
-            there = builder.apply("add", [item, start])
-            there = builder.apply("minimum", [there, builder.constant(room - 1)])
-            number = builder.element(columns.value, builder.place([there, k], [width, 1]))
-            return [number, builder.place(indices, [width, 1])]
+        def body(place: Value, carried: Sequence[Value]) -> list[Value]:
+            number = builder.element(carried[0], builder.apply("add", [place, distance]))
+            return [builder.put(carried[0], place, number)]
 
-        ways = [("put", builder.room(columns.type))]
-        return Stored(builder.each((room, width), ways, body)[0])
+        return Stored(builder.loop(elements, [columns.value], body)[0])
 
     def place_in(self, held: Table, at: Step) -> Value:
         """The place of an index into a table."""
