@@ -98,4 +98,5 @@ LOOPS = [
     "v = [x + w*i for i in range(30)]; for j in range(28, -1, -1) { v = [0.5*(v[i] + v[i + 1]) for i in range(j + 1)] }; s = v[0]",
     "v = [x*w + 0.1*i for i in range(81)]; for j in range(79, 9, -1) { v = [max([v[i]*x, v[i + 1]*w, 0.001*j]) for i in range(j + 1)] }; s = v[0]*len(v) + v[-1]",
     "v = [x]; for j in range(70) { v = [w*v[0]] + [0.5*v[i]*v[j - i] for i in range(1)] if j < 1 else [v[0]] + [0.5*v[(i*j) % len(v)] for i in range(1 + j % 5)] }; s = sum(v)*len(v)",
+    "s = x; for i in range(20) { v = array([x*i, w - 0.2*i]); m = (v > 0.0)*(v < 2.0); s = s*w + sum(where(m, v, 0.5)) + where(i % 3, x, w) }",
 ]  # fmt: skip

@@ -29,7 +29,10 @@ class Scalars(Branching):
         if op.name == "pow" and not any(is_float(v.type) for v in operands):
             return self.int_power(op, operands[0], self.builder.cast(operands[1], I64))
         if op is WHERE and operands[0].type != BOOL:
-            raise NotCompiled("the condition of `where` is a bool")
+            if operands[0].type != I64:
+                raise NotCompiled("the condition of `where` is a bool or an int")
+            condition = self.builder.apply("ne", [operands[0], self.builder.constant(0)])
+            operands = [condition, *operands[1:]]
         return self.builder.operation(op, operands)
 
     def known_int(self, held: Any) -> int:
