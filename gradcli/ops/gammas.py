@@ -208,6 +208,7 @@ OPS = [
         "digamma",
         "x",
         "The derivative of lgamma.",
+        symbolic=lambda s, x: s.digamma(x),
         kernel=_digamma,
         domain=(POSITIVE,),
         aliases=("psi",),

@@ -66,9 +66,10 @@ class GrowingLists(Requests):
     def most_of(self, turns: Value) -> int | None:
         """How many iterations there are at most. None if that isn't known, or could be known
         exactly."""
-        known, bounds = self.builder.known.get(turns), self.builder.bounds_of(turns)
-        is_enough = bounds is not None and not self.can_be_known(turns)
-        return bounds[1] if is_enough and bounds is not None else known
+        bounds = self.builder.bounds_of(turns)
+        if bounds is None or (turns not in self.builder.known and self.can_be_known(turns)):
+            return None
+        return bounds[1]
 
     def _room_for(self, held: tuple[Any, ...], kind: tuple[Kind, ...], size: int) -> Table | None:
         """A list with room for items of one kind, such as arrays; None if there is none, or if they
