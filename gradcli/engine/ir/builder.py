@@ -323,9 +323,10 @@ class Builder:
         return (known, known) if type(known) is int else self.bounds.get(value)
 
     def _bound(self, result: Value, function: Callable[..., int], values: Sequence[Value]) -> None:
-        bounds = [self.bounds_of(value) for value in values]
-        if all(bounds):
-            ends = [function(*each) for each in product(*filter(None, bounds))]
+        """Notes the bounds of the result of a function of ints whose bounds are known."""
+        bounds = [found for value in values if (found := self.bounds_of(value)) is not None]
+        if len(bounds) == len(values):
+            ends = [function(*each) for each in product(*bounds)]
             self.bounds[result] = min(ends), max(ends)
 
     def sources(self, value: Value) -> set[Value]:

@@ -9,6 +9,7 @@ import pytest
 
 from gradcli import load
 from gradcli.engine.backends.tiers import FIRST_USE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.ir.printer import text
 from gradcli.engine.kernels.loop_calls import LoopCall
 from gradcli.engine.lowering.held.columns import ROOM
 
@@ -147,6 +148,23 @@ def test_loops_of_a_frame_go_on_with_more_room(
         found = answer(source)
     assert_same(found, expected(source))
     assert sum(iterations) > 2900
+
+
+def test_a_list_of_a_length_that_a_loop_counts_has_room_for_the_longest() -> None:
+    """As the levels of a binomial tree have: many steps are a loop, and no level has more room than
+    the first."""
+    sizes = []
+    for n in (60, 200):
+        found = lowered(
+            f"var x = 0.3; v = [x*i for i in range({n} + 1)]\n"
+            f"for j in range({n} - 1, -1, -1) {{ v = [0.5*(v[i] + v[i + 1]) for i in range(j + 1)] }}\n"
+            "output v[0]"
+        )
+        assert not found.reasons
+        region = text([found.region])
+        assert str(ROOM) not in region
+        sizes.append(len(region.splitlines()))
+    assert max(sizes) < 1000
 
 
 def test_short_loops_on_long_lists_are_the_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:

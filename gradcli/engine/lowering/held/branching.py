@@ -74,7 +74,8 @@ class Branching:
         self.frame = self.names.new_frame()
         self.liveness = liveness  # of the names of the frame
         self.size = 0
-        # For the ints that loops count, the loops to lower iteration by iteration to know them.
+        # For the ints that loops count, the loops to lower iteration by iteration to know them;
+        # None if they can't be.
         self.counters: dict[Value, frozenset[int] | None] = {}
         self.naturals: set[Value] = set()  # ints that loops count and that are never negative
         # Whether conditions hold in the branches that lowering is in, such as the `there` of an

@@ -37,7 +37,7 @@ from .loop import Iteration, Loop
 # Iterations of a loop that counts the indices of few elements, at most, for it to be lowered
 # iteration by iteration: then the indices are known.
 MOST_TURNS = 16
-MAX_UNROLLED = 64  # items of a list that a loop goes over
+MAX_UNROLLED = 64  # iterations of any loop that is lowered iteration by iteration, at most
 
 End = Literal["fall", "return", "break", "continue", "stop"]
 # Completes a path, from how it ends and what it returns.

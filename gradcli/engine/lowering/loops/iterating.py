@@ -23,8 +23,8 @@ from ..held.ranges import Ints, Items, Over, Range, Zipped, difference
 from .carried import MAX_UNROLLED, MOST_TURNS, Loops
 from .loop import Loop
 
-# Instructions of all iterations of a loop that counts the indices of few elements, or that appends
-# to lists which could be in memory.
+# Instructions of all iterations of a loop together, at most, where it could be a loop if lists are
+# in memory, or indices of few elements aren't known.
 MOST_INSTRUCTIONS = 1024
 
 
